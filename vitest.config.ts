@@ -1,5 +1,7 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { listDatabases } from './dev/numbered-databases.ts';
+import { DIRECTORIES } from './test/support/directories.ts';
 import { PREACT_ALIAS } from './web/preact-alias.ts';
 
 const isLong = process.env.TESSERA_LONG === '1';
@@ -24,6 +26,8 @@ const migrations = {
 
 /** Copies of DIRECTORY in eight regions, for the histories. */
 const REPLICAS = ['SYD', 'NRT', 'SIN', 'BOM', 'FRA', 'IAD', 'PDX', 'GRU'].map((region) => `REPLICA_${region}`);
+
+const FURTHER_DIRECTORIES = listDatabases('DIRECTORY', DIRECTORIES).slice(1);
 
 /**
  * Three rings and a browser: pure code in plain Node, code inside workerd, and the running Worker tested from outside with real
@@ -54,7 +58,12 @@ export default defineConfig({
               },
               // Tests with three locations bind it as BLOBS_3.
               r2Buckets: ['SPARE_BLOBS'],
-              d1Databases: ['OBJECTS_1', 'OBJECTS_2', ...REPLICAS],
+              d1Databases: [
+                'OBJECTS_1',
+                'OBJECTS_2',
+                ...REPLICAS,
+                ...FURTHER_DIRECTORIES.map(({ binding }) => binding),
+              ],
             },
           }),
         ],

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { choice, declare, httpUrl, number, optionalNumber, text } from '../workers/shared/setting-types.ts';
 import { REGIONS } from './deploy-plan.ts';
+import { DIRECTORY_TOTALS } from './numbered-databases.ts';
 
 const PORT = { unit: 'TCP port', min: 1, max: 65_535 };
 const anyText = (): boolean => true;
@@ -41,6 +42,11 @@ export const startSchema = z.object({
     max: 64,
     fallback: 'as in wrangler.toml',
     meaning: 'Number of `OBJECTS_n` databases to bind.',
+  }),
+  DIRECTORIES: choice(DIRECTORY_TOTALS, {
+    group: 'npm start',
+    fallback: '1',
+    meaning: 'Number of databases for people to bind: `DIRECTORY`, `DIRECTORY_1`, …',
   }),
   RATE_LIMIT_AUTH: optionalNumber({
     group: 'npm start',

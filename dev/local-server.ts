@@ -9,6 +9,7 @@ import { unstable_getMiniflareWorkerOptions } from 'wrangler';
 import { ROOT, WORKER_BUNDLE } from './build.ts';
 import { applyMigrations } from './d1-migrations.ts';
 import { claimLocalState, readMigrations } from './local-state.ts';
+import { listDatabases } from './numbered-databases.ts';
 
 export interface LocalServerOptions {
   readonly host: string;
@@ -19,6 +20,8 @@ export interface LocalServerOptions {
   readonly vars: Readonly<Record<string, string>>;
   /** Number of `OBJECTS_n` databases to bind. Default: as in wrangler.toml. */
   readonly objectShards?: number;
+  /** Number of databases for people to bind, `DIRECTORY` included. Default: 1. */
+  readonly directories?: number;
   /** Limits that override those of wrangler.toml, by rate-limiter binding. Tests set low limits, which they can reach. */
   readonly rateLimits?: Readonly<Record<string, number>>;
   /** Path of a script to run instead of the built Worker, with the same bindings. Benchmarks run their floor this way. */
@@ -64,10 +67,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   const refusal = claimLocalState(stateDirectory);
   if (refusal !== null) throw new Error(refusal);
   const { assets, ...workerOptions } = readWorkerOptions();
-  const d1Databases = { ...(workerOptions.d1Databases as Databases) };
-  for (let shard = 0; shard < (options.objectShards ?? 0); shard++) {
-    d1Databases[`OBJECTS_${shard}`] = { id: `tessera-objects-${shard}` };
-  }
+  const d1Databases = addDatabases(workerOptions.d1Databases as Databases, options);
   for (const binding of options.directoryCopies ?? []) d1Databases[binding] = { id: binding.toLowerCase() };
   const ratelimits = { ...(workerOptions.ratelimits as Record<string, { simple: object }>) };
   for (const [binding, limit] of Object.entries(options.rateLimits ?? {})) {
@@ -146,9 +146,16 @@ type Databases = Record<string, { id: string }>;
 
 const readWorkerOptions = () => unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml')).workerOptions;
 
-/** Applies the migrations to the databases of wrangler.toml in a folder of local state. */
-export const migrateLocalStores = (stateDirectory: string): Promise<void> =>
-  migrate(readWorkerOptions().d1Databases as Databases, stateDirectory);
+type Totals = Pick<LocalServerOptions, 'objectShards' | 'directories'>;
+
+function addDatabases(configured: Databases, { objectShards = 0, directories = 0 }: Totals): Databases {
+  const added = [...listDatabases('OBJECTS', objectShards), ...listDatabases('DIRECTORY', directories)];
+  return { ...configured, ...Object.fromEntries(added.map(({ binding, name }) => [binding, { id: name }])) };
+}
+
+/** Applies the migrations to the databases of wrangler.toml, and to further ones, in a folder of local state. */
+export const migrateLocalStores = (stateDirectory: string, totals: Totals = {}): Promise<void> =>
+  migrate(addDatabases(readWorkerOptions().d1Databases as Databases, totals), stateDirectory);
 
 const toLogHandler =
   (print: (message: string) => void) =>

@@ -53,6 +53,7 @@ const server = await startLocalServer({
     ...readRateLimits(settings),
     ...(environment.RATE_LIMIT_AUTH === undefined ? {} : { RATE_LIMIT_AUTH: environment.RATE_LIMIT_AUTH }),
   },
+  directories: Number(environment.DIRECTORIES),
   ...(environment.OBJECT_SHARDS === undefined ? {} : { objectShards: environment.OBJECT_SHARDS }),
 });
 const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });

@@ -2062,6 +2062,8 @@ export interface StorageQuota {
 
 export interface Collector {
   collector: "mail" | "storage" | "leaderboard" | "directory";
+  /** Number n of `DIRECTORY_n`, of which `directory` writes snapshots; else 0 */
+  database: number;
   round: number;
   /** Objects that this round has scanned so far */
   scanned: number;
@@ -2085,6 +2087,12 @@ export interface CollectorAcknowledgement {
    * @default false
    */
   remove?: boolean;
+  /**
+   * Number n of `DIRECTORY_n`, for `directory`
+   * @min 0
+   * @default 0
+   */
+  database?: number;
   /**
    * The stores that are bound now are the right ones: they become the owners of the bytes
    * @default false
@@ -3056,7 +3064,10 @@ export namespace V1 {
    */
   export namespace RebuildDirectory {
     export type RequestParams = {};
-    export type RequestQuery = {};
+    export type RequestQuery = {
+      /** Number of the database: 0 for `DIRECTORY`, n for `DIRECTORY_n` */
+      database?: number;
+    };
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = {
@@ -6992,6 +7003,7 @@ export namespace V1 {
     export type ResponseBody = {
       shards: Record<string, any>[];
       directory: Record<string, any>;
+      further_directories: Record<string, any>[];
     };
   }
 

@@ -6,7 +6,7 @@ import { env } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import { mailboxObligation } from '../../workers/mail/accounts/user-obligation.ts';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
-import { createAccountStore } from '../../workers/mail/store/account-store.ts';
+import { createAccount, deleteAccount } from '../../workers/mail/store/address-store.ts';
 import { recordQuarantine } from '../../workers/mail/store/quarantine-store.ts';
 import { insertError, publishLedger, publishOutbox } from '../../workers/mail/store/queue-store.ts';
 
@@ -15,7 +15,7 @@ const TABLES = ['mail_queue', 'mail_error', 'mail_quarantine', 'mail_ledger'];
 async function addAccount(): Promise<string> {
   const userId = crypto.randomUUID();
   const email = `${userId}@example.test`;
-  await createAccountStore(env.DIRECTORY).insertAccount({ userId, email, accountType: 'personal', createdAt: 1 });
+  await createAccount(env, { userId, email, accountType: 'personal', createdAt: 1 });
   await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
   return userId;
 }
@@ -104,7 +104,7 @@ it('removes them with the tombstone, and again when it is repeated after an inte
 });
 
 it('adds no row for a mailbox that reports after the tombstone', async () => {
-  await createAccountStore(env.DIRECTORY).deleteAccount(userId, 2);
+  await deleteAccount(env, userId, 2);
   await report(userId);
   await report(other);
   expect([await countRows(userId), await countRows(other)]).toEqual([

@@ -11,7 +11,7 @@ import { openBytes } from '../../workers/mail/checks/opened-message.ts';
 import { deliverRaw } from '../../workers/mail/inbound/delivery.ts';
 import { storeRawBytes } from '../../workers/mail/inbound/store-raw.ts';
 import { collectOrphans } from '../../workers/mail/maintenance/orphans.ts';
-import { createAccountStore } from '../../workers/mail/store/account-store.ts';
+import { createAccount, deleteAccount } from '../../workers/mail/store/address-store.ts';
 
 const DAY_MS = 86_400_000;
 const raw = Buffer.from(
@@ -49,7 +49,7 @@ async function makeUser(): Promise<string> {
   await claimNamespace(env);
   const userId = crypto.randomUUID();
   const account = { userId, email: `${userId}@example.test`, accountType: 'personal', createdAt: Date.now() };
-  await createAccountStore(env.DIRECTORY).insertAccount(account);
+  await createAccount(env, account);
   await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
   return userId;
 }
@@ -120,7 +120,7 @@ it('deletes bytes that only another location has: a slow write may land after th
   const userId = await makeUser();
   expect(await deliver(userId, 'd')).toMatchObject({ ok: true });
   const erased = await makeUser();
-  await createAccountStore(env.DIRECTORY).deleteAccount(erased, Date.now());
+  await deleteAccount(env, erased, Date.now());
   await loseObject(erased);
   const before = await listKeys('mail/');
   for (const id of [userId, erased]) await env.BLOBS_2.put(`mail/${id}/in/late`, raw);
@@ -139,8 +139,8 @@ it('keeps the mail of a missing mailbox until a tombstone confirms that its acco
   for (const days of [2, 4, 6]) expect(await inDays(days)).toMatchObject({ found: 0, removed: 0 });
   expect(await listKeys(`mail/${userId}/`)).toEqual(before);
 
-  await createAccountStore(env.DIRECTORY).deleteAccount(userId, Date.now());
-  await createAccountStore(env.DIRECTORY).deleteAccount(userId, Date.now());
+  await deleteAccount(env, userId, Date.now());
+  await deleteAccount(env, userId, Date.now());
   for (const days of [7, 8, 9]) await inDays(days);
   expect(await listKeys(`mail/${userId}/`)).toEqual([[], []]);
 });

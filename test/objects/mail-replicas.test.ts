@@ -12,6 +12,7 @@ import { deleteDomain, saveDomain } from '../../workers/mail/domains/domains.ts'
 import { isHostedDomain, readDomainSettings } from '../../workers/mail/domains/hosted-domains.ts';
 import { receiveEmail } from '../../workers/mail/inbound/receive-email.ts';
 import { createAccountStore } from '../../workers/mail/store/account-store.ts';
+import { addAddress } from '../../workers/mail/store/address-store.ts';
 import type { AuditRow } from '../../workers/shared/audit-store.ts';
 import { ReplicatedDatabase } from '../support/replicas.ts';
 
@@ -92,7 +93,7 @@ async function makePerson(domain = 'example.test'): Promise<Person> {
   expect(made.status).toBe(201);
   const second = `second-${name}@${domain}`;
   const userId: string = made.body.user.user_id;
-  expect(await createAccountStore(env.DIRECTORY).insertAddress(second, userId, Date.now())).toBe(true);
+  expect(await addAddress(env, second, userId, Date.now())).toBe(true);
   return { email, second, userId, token: made.body.token };
 }
 
@@ -189,7 +190,7 @@ describe('mail to an address of an account', () => {
     const [ann, bob] = [await makePerson(), await makePerson()];
     const domain = await makeDomain({ catch_all: bob.email });
     const lost = `lost@${domain}`;
-    await createAccountStore(env.DIRECTORY).insertAddress(lost, ann.userId, Date.now());
+    await addAddress(env, lost, ann.userId, Date.now());
     await directory.catchUp();
     directory.setFault('syd', 'stuck');
     expect(await retireAddress(env, lost, ann.userId)).toBe(true);
@@ -211,13 +212,12 @@ describe('mail to an address of an account', () => {
 
   it('goes to the account it was issued to, also if a replica only knows the wildcard of another', async () => {
     const [ann, bob] = [await makePerson(), await makePerson()];
-    const store = createAccountStore(env.DIRECTORY);
     const prefix = `w${crypto.randomUUID().slice(0, 8)}-`;
-    await store.insertAddress(`${prefix}*@example.test`, ann.userId, Date.now());
+    await addAddress(env, `${prefix}*@example.test`, ann.userId, Date.now());
     await directory.catchUp();
     directory.setFault('syd', 'stuck');
     const exact = `${prefix}bob@example.test`;
-    await store.insertAddress(exact, bob.userId, Date.now());
+    await addAddress(env, exact, bob.userId, Date.now());
     expect(await receive(exact)).toBe('accepted');
     expect(await receive(`${prefix}other@example.test`)).toBe('accepted');
     await expect.poll(() => listReceived(bob.userId)).toEqual([exact]);
@@ -311,7 +311,7 @@ describe('the settings of a domain', () => {
     expect(await isHostedDomain(elsewhere, 'new.example')).toBe(false);
     await deleteDomain(env, domain, toAudit);
     const made = await makeDomain();
-    await createAccountStore(env.DIRECTORY).insertAddress(`new@${made}`, ann.userId, Date.now());
+    await addAddress(env, `new@${made}`, ann.userId, Date.now());
     expect(await receive(`new@${made}`, elsewhere)).toBe('accepted');
     await expect.poll(() => listReceived(ann.userId)).toHaveLength(2);
     later(10_000);

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
+import { DIRECTORIES } from './directories.ts';
 import { PLATFORM_BUNDLE } from './platform/bundle.ts';
 import { copyStateTemplate } from './state-template.ts';
 
@@ -18,6 +19,8 @@ export interface TestServerOptions {
   /** Variables of the Worker, which override those of .dev.vars.example. */
   readonly vars?: Readonly<Record<string, string>>;
   readonly objectShards?: number;
+  /** Number of databases for people, `DIRECTORY` included: 1, 5, 21 or 85. */
+  readonly directories?: number;
   /**
    * Whether to run the real Worker, for tests that measure or that do not start a prebuilt bundle. By default, the Worker runs
    * under the rules of the platform.
@@ -48,8 +51,8 @@ export interface TestServer {
   createAccessKey(name: string): Promise<{ userId: string; accessKeyId: string; secretAccessKey: string }>;
   stop(): Promise<void>;
   kill9(): Promise<void>;
-  /** Restarts on the same ports and state, after `stop` or `kill9`. */
-  start(vars?: Readonly<Record<string, string>>): Promise<void>;
+  /** Restarts on the same ports and state, after `stop` or `kill9`. The number of databases for people may be larger than before. */
+  start(vars?: Readonly<Record<string, string>>, directories?: number): Promise<void>;
   /** Stops the server and removes its state. */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -97,7 +100,10 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const withRules = !options.withoutRules && existsSync(PLATFORM_BUNDLE);
   let rootToken = '';
 
-  async function start(vars: Readonly<Record<string, string>> = {}): Promise<void> {
+  async function start(
+    vars: Readonly<Record<string, string>> = {},
+    directories = options.directories ?? DIRECTORIES,
+  ): Promise<void> {
     const variables = Object.entries({ ...ROOMY, ...options.vars, ...vars }).map(([name, value]) => [
       `VAR_${name}`,
       value,
@@ -119,6 +125,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         STATE_DIR: directory,
         DEV_VARS: join(directory, 'dev.vars'),
         LOG: 'json',
+        DIRECTORIES: String(directories),
         // The limit per client address is raised, because all users of a test share one address. test/security/logins.test.ts tests
         // it.
         RATE_LIMIT_AUTH: '100000',

@@ -1,10 +1,21 @@
 /** Tests `npm start` and `npm run dev` on a clean clone, and with local state of another version. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, expect, it } from 'vitest';
-import { freePort } from '../support/server.ts';
+import { freePort, startServer } from '../support/server.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const scratch = mkdtempSync(join(tmpdir(), 'tessera-clone-'));
@@ -66,6 +77,37 @@ it('`npm run dev` serves every product from a clean clone', async () => {
     child.kill();
     await exited;
   }
+});
+
+describe('DIRECTORIES', () => {
+  it('is refused if databases for people do not come in that number', async () => {
+    const env = { ...process.env, DIRECTORIES: '3' };
+    const { status, stderr } = spawnSync(process.execPath, ['dev/start.ts'], { cwd: ROOT, env, encoding: 'utf8' });
+    expect([status, stderr.trim()]).toEqual([2, 'DIRECTORIES must be one of 1, 5, 21, 85.']);
+  });
+
+  /** Counts the database files with the tables of DIRECTORY. */
+  function countDirectories(state: string): number {
+    const folder = join(state, 'd1/miniflare-D1DatabaseObject');
+    const files = readdirSync(folder).filter((name) => name.endsWith('.sqlite') && name !== 'metadata.sqlite');
+    return files.filter((name) => {
+      const database = new DatabaseSync(join(folder, name), { readOnly: true });
+      const table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'mail_account'").get();
+      database.close();
+      return table !== undefined;
+    }).length;
+  }
+
+  it('adds databases for people to local state that had one, with their tables', async () => {
+    await using server = await startServer({ directories: 1 });
+    await server.stop();
+    await server.start({}, 21);
+    expect(countDirectories(server.directory)).toBe(21);
+    expect((await server.call('GET', '/v1/health', undefined, null)).body).toMatchObject({
+      status: 'ok',
+      warnings: [],
+    });
+  });
 });
 
 describe('local state of another version', () => {

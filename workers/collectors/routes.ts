@@ -2,9 +2,18 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { authorizeFirst, requireOperator } from '../identity/index.ts';
 import { recordAudit, SERVICE } from '../shared/audit.ts';
-import { createRoutes, type JsonApiEnv, jsonBody, jsonContent, problemResponses } from '../shared/json-api.ts';
+import { databaseOf, findDatabase } from '../shared/directories.ts';
+import {
+  createRoutes,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  sendProblem,
+} from '../shared/json-api.ts';
+import { problem } from '../shared/problem.ts';
 import { refillLocations } from './refill.ts';
-import { COLLECTOR_NAMES, type CollectorName, createCollectorStore } from './store.ts';
+import { COLLECTOR_NAMES, type Collector, createCollectorStore, listCollectors } from './store.ts';
 
 const OPERATOR = { tags: ['service'], security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
 
@@ -13,6 +22,9 @@ const toTime = (ms: number | null): string | null => (ms === null ? null : new D
 const collectorSchema = z
   .object({
     collector: z.enum(COLLECTOR_NAMES),
+    database: z
+      .int()
+      .openapi({ description: 'Number n of `DIRECTORY_n`, of which `directory` writes snapshots; else 0' }),
     round: z.int(),
     scanned: z.int().openapi({ description: 'Objects that this round has scanned so far' }),
     last_round_finished_at: z.string().nullable(),
@@ -31,6 +43,7 @@ const acknowledgementSchema = z
       description:
         'Lets the next round remove as many objects, or publish with as many players fewer, as the alarm counted',
     }),
+    database: z.int().min(0).default(0).openapi({ description: 'Number n of `DIRECTORY_n`, for `directory`' }),
     take_over: z.boolean().default(false).openapi({
       description: 'The stores that are bound now are the right ones: they become the owners of the bytes',
     }),
@@ -60,7 +73,7 @@ function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
     },
   });
   api.openapi(list, async (c) =>
-    c.json({ data: await Promise.all(COLLECTOR_NAMES.map((name) => describe(c.env, name))) }, 200),
+    c.json({ data: await Promise.all(listCollectors(c.env).map((each) => describe(c.env, each))) }, 200),
   );
   const acknowledge = createRoute({
     ...OPERATOR,
@@ -69,17 +82,20 @@ function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
     operationId: 'acknowledgeCollector',
     summary: 'Acknowledge the alarm of a collector',
     request: { params: z.object({ collector: z.enum(COLLECTOR_NAMES) }), ...jsonBody(acknowledgementSchema) },
-    responses: { 204: { description: 'Acknowledged' }, ...problemResponses(400, 401, 403) },
+    responses: { 204: { description: 'Acknowledged' }, ...problemResponses(400, 401, 403, 404) },
   });
   api.openapi(acknowledge, async (c) => {
     const { remove, take_over: takeOver } = c.req.valid('json');
     const { collector } = c.req.valid('param');
-    await createCollectorStore(c.env.DIRECTORY, collector).acknowledge({ remove, takeOver });
+    const { database: number } = c.req.valid('json');
+    const database = collector === 'directory' ? findDatabase(c.env, number) : c.env.DIRECTORY;
+    if (database === null) return sendProblem(c, problem(404, 'not_found', 'No such database.'));
+    await createCollectorStore(database, collector).acknowledge({ remove, takeOver });
     await recordAudit(
       c,
       'collector.acknowledge',
       { type: 'collector', id: collector },
-      { remove, take_over: takeOver },
+      { remove, take_over: takeOver, ...(number === 0 ? {} : { directory: number }) },
     );
     return c.body(null, 204);
   });
@@ -116,8 +132,8 @@ function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
   return api;
 }
 
-async function describe(env: Env, name: CollectorName): Promise<z.infer<typeof collectorSchema>> {
-  const store = createCollectorStore(env.DIRECTORY, name);
+async function describe(env: Env, { name, database }: Collector): Promise<z.infer<typeof collectorSchema>> {
+  const store = createCollectorStore(databaseOf(env, database), name);
   const [row, { waiting, removing }] = await Promise.all([store.read(), store.count()]);
   const alarm =
     row.alarm === null
@@ -130,6 +146,7 @@ async function describe(env: Env, name: CollectorName): Promise<z.infer<typeof c
         };
   return {
     collector: name,
+    database,
     round: row.round,
     scanned: row.scanned,
     last_round_finished_at: toTime(row.finishedAt),

@@ -1,11 +1,25 @@
 /** Queries of the collectors: rounds, alarms and orphans in DIRECTORY. */
 import { and, asc, count, eq, inArray, isNull, lt, lte, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { allHomes } from '../shared/directories.ts';
 import { logError } from '../shared/log.ts';
 import { collector, orphan } from './schema.ts';
 
 export type CollectorName = 'mail' | 'storage' | 'leaderboard' | 'directory';
 export const COLLECTOR_NAMES: readonly CollectorName[] = ['mail', 'storage', 'leaderboard', 'directory'];
+
+export interface Collector {
+  readonly name: CollectorName;
+  /** Number of the database that has the collector's row. Each database of people has its own `directory`. */
+  readonly database: number;
+}
+
+export const listCollectors = (env: Env): Collector[] => [
+  ...COLLECTOR_NAMES.map((name) => ({ name, database: 0 })),
+  ...allHomes(env)
+    .slice(1)
+    .map((database) => ({ name: 'directory' as const, database })),
+];
 
 export type CollectorRow = Readonly<typeof collector.$inferSelect>;
 

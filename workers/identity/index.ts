@@ -104,4 +104,4 @@ export {
 } from './users/user-access-keys.ts';
 export { eraseUser } from './users/user-erasure.ts';
 export { createUserToken, deleteUserToken, listUserTokens } from './users/user-tokens.ts';
-export { findSuspended, findUserById, forgetUser, inventUserName } from './users/users.ts';
+export { findSuspended, findUserById, forgetUser, inventUserName, isEmailElsewhere } from './users/users.ts';

@@ -3,17 +3,25 @@
  * revocation: for object storage by the generation that each shard has, for everything else by a look-up in the primary within the
  * last ten seconds. docs/architecture.md has the argument.
  */
+import { databaseOf } from '../shared/directories.ts';
 import { logError } from '../shared/log.ts';
 import { ProblemError, problem } from '../shared/problem.ts';
 import { askReplica, type Dated, keepRow, recentRow, type Source } from '../shared/replica.ts';
 import { lookUpTogether } from '../shared/shared-look-up.ts';
 import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
+/** The generation of identity in one of the databases of people. */
+export interface IdentityGeneration {
+  /** Number of the database. */
+  readonly home: number;
+  readonly generation: number;
+}
+
 /**
- * Raises the generation of identity in every store that proves look-ups, such as the shards.
- * @returns the highest generation in any of them.
+ * Raises generations of identity in every store that proves look-ups, such as the shards.
+ * @returns the highest generation of each home in any of them, in the same order.
  */
-export type RevocationWitness = (generation: number, env: Env) => Promise<number>;
+export type RevocationWitness = (generations: readonly IdentityGeneration[], env: Env) => Promise<readonly number[]>;
 
 const witnesses: RevocationWitness[] = [];
 
@@ -34,18 +42,22 @@ const PENDING = problem(503, 'revocation_pending', 'The change is stored, but no
 
 /**
  * Sends the generation of identity to all witnesses. Called after a revocation is committed and before it is acknowledged.
- * @throws ProblemError if a witness does not answer.
+ * @param homes numbers of the databases with changes. @throws ProblemError if a witness does not answer.
  */
-export async function publishRevocations(env: Env): Promise<void> {
-  kept.delete(env.DIRECTORY);
-  for (;;) {
-    const generation = await readGeneration(env.DIRECTORY);
-    const seen = await Promise.all(witnesses.map((witness) => witness(generation, env))).catch((error: unknown) => {
+export async function publishRevocations(env: Env, homes: readonly number[]): Promise<void> {
+  for (const home of homes) kept.delete(databaseOf(env, home));
+  for (let behind = homes; behind.length > 0; ) {
+    const reads = behind.map(async (home) => ({ home, generation: await readGeneration(databaseOf(env, home)) }));
+    const generations = await Promise.all(reads);
+    const seen = await Promise.all(witnesses.map((witness) => witness(generations, env))).catch((error: unknown) => {
       throw new ProblemError(PENDING, error);
     });
-    const highest = Math.max(generation, ...seen);
-    if (highest === generation) return;
-    await raiseGenerationTo(env.DIRECTORY, highest);
+    const raised = generations.flatMap(({ home, generation }, at) => {
+      const highest = Math.max(generation, ...seen.map((each) => each[at] ?? 0));
+      return highest === generation ? [] : [{ home, highest }];
+    });
+    for (const { home, highest } of raised) await raiseGenerationTo(databaseOf(env, home), highest);
+    behind = raised.map(({ home }) => home);
   }
 }
 
@@ -55,16 +67,17 @@ const REVOCATION_MS = 10_000;
 const republishedAt = new WeakMap<D1Database, number>();
 
 /**
- * Publishes the generation for a shard that has none because it is new or was rebuilt. Raises the generation first, as a revocation
- * does.
+ * Publishes the generation of a database for a shard that has none because it is new or was rebuilt. Raises the generation first,
+ * as a revocation does.
  */
-export async function republishRevocations(env: Env): Promise<void> {
+export async function republishRevocations(env: Env, home: number): Promise<void> {
   const now = Date.now();
-  if ((republishedAt.get(env.DIRECTORY) ?? 0) > now - REVOCATION_MS) return;
-  republishedAt.set(env.DIRECTORY, now);
+  const database = databaseOf(env, home);
+  if ((republishedAt.get(database) ?? 0) > now - REVOCATION_MS) return;
+  republishedAt.set(database, now);
   try {
-    await raiseGenerationOf(env.DIRECTORY);
-    await publishRevocations(env);
+    await raiseGenerationOf(database);
+    await publishRevocations(env, [home]);
   } catch (error) {
     logError('revocations_not_published', error);
   }

@@ -1,6 +1,8 @@
 /** Scheduled work of identity. */
 import { pruneAudit } from '../shared/audit.ts';
+import { boundDirectories } from '../shared/bindings.ts';
 import { createClock } from '../shared/clock.ts';
+import { allHomes } from '../shared/directories.ts';
 import { publishRevocations } from './revocations.ts';
 import { createLoginStore } from './store/login-store.ts';
 import { createOperatorStore } from './store/operator-store.ts';
@@ -15,10 +17,12 @@ export async function runIdentitySchedule(
   env: Env,
   _ctx: ExecutionContext,
 ): Promise<void> {
-  if (controller.cron === '* * * * *') return publishRevocations(env);
+  if (controller.cron === '* * * * *') return publishRevocations(env, allHomes(env));
   const now = createClock(env)();
   await pruneAudit(env, now);
   await createOperatorStore(env.DIRECTORY).pruneSessions(now);
-  await createLoginStore(env.DIRECTORY).pruneGuards(now);
-  await createRecoveryStore(env.DIRECTORY).pruneSecrets(now);
+  for (const database of boundDirectories(env)) {
+    await createLoginStore(database).pruneGuards(now);
+    await createRecoveryStore(database).pruneSecrets(now);
+  }
 }

@@ -4,6 +4,8 @@
  * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route calls only the caller's own mailbox, so ids of
  * other users' messages are not found.
  */
+
+import { boundDirectories } from '../shared/bindings.ts';
 import { createClock } from '../shared/clock.ts';
 import { runInvocation } from '../shared/invocation.ts';
 import { readHints } from './bindings/hints.ts';
@@ -38,7 +40,10 @@ export async function runMailSchedule(
 ): Promise<void> {
   const now = createClock(env)();
   // There are two cron triggers: one per minute, and this daily one.
-  if (controller.cron !== '* * * * *') return createForwardInvitationStore(env.DIRECTORY).pruneInvitations(now);
+  if (controller.cron !== '* * * * *') {
+    for (const database of boundDirectories(env)) await createForwardInvitationStore(database).pruneInvitations(now);
+    return;
+  }
   await logQueue(env);
   await collectOrphans(env, now);
 }

@@ -10,6 +10,7 @@ import type { SpamLesson } from '../../durable-objects/mailbox/messages/spam-les
 import type { OutboxSnapshot } from '../../durable-objects/mailbox/outbox/outbox-report-store.ts';
 import type { AutomaticSend } from '../../durable-objects/mailbox/rules/automatic-store.ts';
 import { createClock } from '../shared/clock.ts';
+import { directoryOf } from '../shared/directories.ts';
 import { callInTrace, currentInvocation, runInvocation } from '../shared/invocation.ts';
 import { deleteBlobs, getBlob, putBlob } from './bindings/blobs.ts';
 import { publishLedger, publishOutbox } from './store/queue-store.ts';
@@ -44,11 +45,11 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
   }
 
   async publishLedger(userId: string, ledger: IncomingLedger): Promise<void> {
-    await publishLedger(this.env.DIRECTORY, userId, ledger);
+    await publishLedger(directoryOf(this.env, userId), userId, ledger);
   }
 
-  async publishOutbox(_userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void> {
-    if (snapshots.length > 0) await publishOutbox(this.env.DIRECTORY, snapshots, createClock(this.env)());
+  async publishOutbox(userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void> {
+    if (snapshots.length > 0) await publishOutbox(directoryOf(this.env, userId), snapshots, createClock(this.env)());
   }
 
   async deleteBlobs(keys: readonly string[]): Promise<void> {

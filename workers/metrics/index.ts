@@ -4,11 +4,12 @@
  */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { COLLECTOR_NAMES, createCollectorStore } from '../collectors/store.ts';
+import { createCollectorStore, listCollectors } from '../collectors/store.ts';
 import { authorizeFirst, requireOperator } from '../identity/index.ts';
 import { listStores } from '../shared/bindings.ts';
 import { createClock } from '../shared/clock.ts';
 import { type Counter, recordGauge } from '../shared/counters.ts';
+import { databaseOf } from '../shared/directories.ts';
 import { createRoutes, type JsonApiEnv, problemResponses, unchecked } from '../shared/json-api.ts';
 import { logError, logInfo } from '../shared/log.ts';
 import { estimateDollars } from '../shared/prices.ts';
@@ -43,8 +44,9 @@ async function readDatabaseSizes(env: Env): Promise<Metric> {
 
 async function readCollectors(env: Env): Promise<Metric> {
   const samples = await Promise.all(
-    COLLECTOR_NAMES.map(async (collector) => {
-      const { alarm } = await createCollectorStore(env.DIRECTORY, collector).read();
+    listCollectors(env).map(async ({ name, database }) => {
+      const { alarm } = await createCollectorStore(databaseOf(env, database), name).read();
+      const collector = database === 0 ? name : `${name}-${database}`;
       return { labels: { collector }, value: alarm === null ? 0 : 1 };
     }),
   );

@@ -96,6 +96,11 @@ export function createAuditStore(database: D1Database) {
       return (await db.delete(auditEntry).where(expired).run()).meta.changes;
     },
 
+    /** Erases a user from all entries. */
+    async eraseUser(userId: string, pseudonym: string): Promise<void> {
+      await db.batch(eraseFromEntries(db, 'user', userId, pseudonym));
+    },
+
     /** Erases a player from the audit entries of some seasons. */
     async erasePlayer(userId: string, seasons: readonly string[], pseudonym: string): Promise<void> {
       const isOfSeason = sql`json_extract(${auditEntry.details}, '$.season') IN (SELECT value FROM json_each(${JSON.stringify(seasons)}))`;

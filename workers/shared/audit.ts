@@ -15,7 +15,9 @@ import ipaddr from 'ipaddr.js';
 import { v7 as mintTimeOrderedId } from 'uuid';
 import type { AuditActor } from './audit-actor.ts';
 import { type AuditRow, createAuditStore } from './audit-store.ts';
+import { boundDirectories } from './bindings.ts';
 import { createClock } from './clock.ts';
+import { directoryOf } from './directories.ts';
 import { parseIp } from './ip-address.ts';
 import type { JsonApiEnv } from './json-api.ts';
 
@@ -137,7 +139,7 @@ export const SERVICE: AuditTarget = { type: 'service', id: 'service' };
 const SYSTEM: AuditActor = { kind: 'system', id: 'system' };
 const DETAIL_LENGTH_MAX = 1_000;
 const RETENTION_MS = 400 * 24 * 3_600_000;
-/** Maximum number of delete statements per day. Each deletes 1,000 rows. */
+/** Maximum number of delete statements per day and database. Each deletes 1,000 rows. */
 const DELETES_PER_RUN_MAX = 50;
 
 /**
@@ -162,8 +164,13 @@ export function toAuditRow(
 
 /** Records an action of the request's caller. It must be called before the answer. */
 export async function recordAudit(...entry: Parameters<typeof toAuditRow>): Promise<void> {
-  await createAuditStore(entry[0].env.DIRECTORY).insert(toAuditRow(...entry));
+  const row = toAuditRow(...entry);
+  await createAuditStore(directoryOf(entry[0].env, userOf(row))).insert(row);
 }
+
+/** The user whose database has an entry: the actor, else the target; '' for an entry without a user. */
+const userOf = ({ actorKind, actorId, targetType, targetId }: AuditRow): string =>
+  actorKind === 'user' ? actorId : targetType === 'user' ? targetId : '';
 
 /**
  * Records work of the service itself, which may be repeated after a crash.
@@ -193,15 +200,18 @@ interface SystemEntry {
 
 /** Deletes entries that are older than 400 days by the time in the entry itself. Runs daily. */
 export async function pruneAudit(env: Env, now: number): Promise<void> {
-  const store = createAuditStore(env.DIRECTORY);
   let entries = 0;
-  for (let run = 0; run < DELETES_PER_RUN_MAX; run++) {
-    const deleted = await store.prune(now - RETENTION_MS);
-    if (deleted === 0) break;
-    entries += deleted;
+  for (const database of boundDirectories(env)) {
+    for (let run = 0; run < DELETES_PER_RUN_MAX; run++) {
+      const deleted = await createAuditStore(database).prune(now - RETENTION_MS);
+      if (deleted === 0) break;
+      entries += deleted;
+    }
   }
   if (entries > 0) {
-    await store.insert(toRow(env, SYSTEM, 'audit.prune', { type: 'audit', id: 'audit' }, { entries }));
+    await createAuditStore(env.DIRECTORY).insert(
+      toRow(env, SYSTEM, 'audit.prune', { type: 'audit', id: 'audit' }, { entries }),
+    );
   }
 }
 

@@ -1,14 +1,23 @@
-/** The numbered bindings: databases `OBJECTS_0`, `OBJECTS_1`, … and buckets `BLOBS`, `BLOBS_2`, `BLOBS_3`, … */
+/**
+ * The numbered bindings: databases `DIRECTORY`, `DIRECTORY_1`, … and `OBJECTS_0`, `OBJECTS_1`, …, and buckets `BLOBS`, `BLOBS_2`, …
+ */
 import { LATE_LOCATION_MS, LOCATION_TIMEOUT_MS, type Locations } from './quorum.ts';
 import { MisconfiguredError, type SettingProblem, settingProblemsOf, settingsOf } from './settings.ts';
 
 interface NumberedBindings {
+  readonly directories: readonly D1Database[];
   readonly shards: readonly D1Database[];
   readonly locations: readonly R2Bucket[];
   readonly problem: SettingProblem | null;
 }
 
 const found = new WeakMap<object, NumberedBindings>();
+
+/**
+ * The bound databases `DIRECTORY`, `DIRECTORY_1`, … in the order of their numbers.
+ * @throws MisconfiguredError if a number is missing, because the order would change once it is added.
+ */
+export const boundDirectories = (env: Env): readonly D1Database[] => complete(env).directories;
 
 /**
  * The bound databases `OBJECTS_n` in the order of their numbers.
@@ -40,7 +49,7 @@ export function listStores(env: Env): { databases: Map<string, D1Database>; buck
   const databases = new Map<string, D1Database>([['DIRECTORY', env.DIRECTORY]]);
   const buckets = new Map<string, R2Bucket>();
   for (const [name, binding] of listBindings(env)) {
-    if (/^OBJECTS_\d+$/.test(name) && isDatabase(binding)) databases.set(name, binding);
+    if (/^(?:DIRECTORY|OBJECTS)_\d+$/.test(name) && isDatabase(binding)) databases.set(name, binding);
     if (/^BLOBS(?:_\d+)?$/.test(name) && isBucket(binding)) buckets.set(name, binding);
   }
   return { databases, buckets };
@@ -60,15 +69,36 @@ function bindingsOf(env: Env): NumberedBindings {
 
 function findBindings(env: Env): NumberedBindings {
   const { databases, buckets } = listStores(env);
-  databases.delete('DIRECTORY');
-  const shards = inOrder(databases, (n) => `OBJECTS_${n}`);
+  const directories = inOrder(only(databases, 'DIRECTORY'), (n) => (n === 0 ? 'DIRECTORY' : `DIRECTORY_${n}`));
+  const shards = inOrder(only(databases, 'OBJECTS_'), (n) => `OBJECTS_${n}`);
   const locations = inOrder(buckets, (n) => (n === 0 ? 'BLOBS' : `BLOBS_${n + 1}`));
-  const missing = shards.missing ?? locations.missing;
+  const missing = directories.missing ?? shards.missing ?? locations.missing;
   const problem =
     missing === null
-      ? findQuorumProblem(env, locations.bindings.length)
+      ? (findGroupProblem(directories.bindings.length) ?? findQuorumProblem(env, locations.bindings.length))
       : { name: missing, message: 'is not bound, but a later number is' };
-  return { shards: shards.bindings, locations: locations.bindings, problem };
+  return {
+    directories: directories.bindings,
+    shards: shards.bindings,
+    locations: locations.bindings,
+    problem,
+  };
+}
+
+const only = <T>(named: ReadonlyMap<string, T>, prefix: string): Map<string, T> =>
+  new Map([...named].filter(([name]) => name.startsWith(prefix)));
+
+/** Numbers of databases of people that make whole groups: 1, and then 4, 16 and 64 more. */
+const DIRECTORY_COUNTS: readonly number[] = [1, 5, 21, 85];
+
+/** In an incomplete group, an address would be looked up in another database once the group is complete. */
+function findGroupProblem(bound: number): SettingProblem | null {
+  if (DIRECTORY_COUNTS.includes(bound)) return null;
+  const last = (DIRECTORY_COUNTS.find((count) => count > bound) ?? DIRECTORY_COUNTS.at(-1) ?? 1) - 1;
+  return {
+    name: `DIRECTORY_${bound}`,
+    message: `is not bound: bind all up to DIRECTORY_${last}, or no more than ${bound < 5 ? 'DIRECTORY' : `DIRECTORY_${bound < 21 ? 4 : 20}`}`,
+  };
 }
 
 function findQuorumProblem(env: Env, bound: number): SettingProblem | null {

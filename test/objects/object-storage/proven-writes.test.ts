@@ -12,10 +12,10 @@ const REFUSED = 'access was revoked';
 type Renew = NonNullable<PutRequest<typeof REFUSED>['renew']>;
 
 /** Makes a bucket as a replica of DIRECTORY returns it: generation 5 of the bucket, 7 of identity. */
-const fromCopies = (bucket: Bucket, identityGeneration: number | null = 7): Bucket & { readonly proof: Proof } => ({
+const fromCopies = (bucket: Bucket, generation: number | null = 7): Bucket & { readonly proof: Proof } => ({
   ...bucket,
   generation: 5,
-  proof: { identityGeneration, state: 'open' },
+  proof: { identity: generation === null ? null : { home: 0, generation }, state: 'open' },
 });
 
 const know = (bucket: Bucket, generation: number | null) =>
@@ -121,7 +121,7 @@ type Prove = (engine: Engine, bucket: Bucket, upload: Upload) => Promise<{ reado
 
 const CALLS: Readonly<Record<string, Prove>> = {
   async read(engine, bucket) {
-    const read = await engine.beginRead(bucket.name, 'x').openProven(bucket, bucket.proof?.identityGeneration ?? null);
+    const read = await engine.beginRead(bucket.name, 'x').openProven(bucket, bucket.proof?.identity ?? null);
     if (bucket.proof) bucket.proof.state = read.ok ? 'held' : 'refused';
     return read;
   },

@@ -70,7 +70,7 @@ it('is asked for each request if it is not kept, and never kept if it was not fo
 it('is asked again at once after a revocation in this isolate, also by a look-up that began before it', async () => {
   const { state, database, ask } = createDatabase();
   const begun = ask();
-  await publishRevocations({ DIRECTORY: database } as Env).catch(() => {});
+  await publishRevocations({ DIRECTORY: database } as Env, [0]).catch(() => {});
   await begun;
   [state.primary, state.copy] = [null, null];
   expect(await ask()).toBeNull();

@@ -3,12 +3,13 @@
  * storage is in `s3-authentication.ts`.
  */
 import { equalInConstantTime } from '../../shared/constant-time.ts';
+import { findDatabase } from '../../shared/directories.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import type { OperatorRole } from '../domain/operator-roles.ts';
 import { BOARD_SCOPE, type Principal, type Scope, type UserPrincipal } from '../principal.ts';
 import { findInPrimary, findUnrevoked } from '../revocations.ts';
-import { hashToken, readKeptUser } from '../secrets/credentials.ts';
+import { hashToken, homeOfToken, readKeptUser } from '../secrets/credentials.ts';
 import { createOperatorStore } from '../store/operator-store.ts';
 import { type CredentialRow, findToken } from '../store/store.ts';
 import { type FindKept, findKeptCredential } from '../users/obligations.ts';
@@ -40,11 +41,13 @@ export async function authenticateBearer(
   const keptUser = readKeptUser(secret);
   if (keptUser !== null) return authenticateKept(keptUser, hash, env, findKept);
   if (secret.startsWith('tok_')) {
-    const find = (database: D1Database | D1DatabaseSession) => findToken(database, hash, now);
-    const known = await findUnrevoked(env.DIRECTORY, hash, find, isForBoards);
+    const find = (copy: D1Database | D1DatabaseSession) => findToken(copy, hash, now);
+    const database = findDatabase(env, homeOfToken(secret));
+    if (database === null) return err({ kind: 'invalid_credential' });
+    const known = await findUnrevoked(database, hash, find, isForBoards);
     if (known?.expiresAt && known.expiresAt <= now) return err({ kind: 'invalid_credential' });
     // A revoked `admin` token must stop working at once, so the primary is asked for it.
-    const found = known?.scopes.includes('admin') ? await findInPrimary(env.DIRECTORY, find) : known;
+    const found = known?.scopes.includes('admin') ? await findInPrimary(database, find) : known;
     if (!found) return err({ kind: 'invalid_credential' });
     const scopes = found.scopes as Scope[];
     if (isForBoards(found)) keepBoardHash(secret, hash);

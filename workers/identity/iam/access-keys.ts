@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { databaseOf, directoryOf, homeOf } from '../../shared/directories.ts';
 import {
   type JsonApiEnv,
   jsonContent,
@@ -13,7 +14,7 @@ import {
 } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { publishRevocations } from '../revocations.ts';
-import { mintAccessKeyId, mintSecretAccessKey } from '../secrets/credentials.ts';
+import { homeOfAccessKey, mintAccessKeyId, mintSecretAccessKey } from '../secrets/credentials.ts';
 import { sealSecret } from '../secrets/secrets.ts';
 import { type AccessKeyRow, createAccessKeyStore } from '../store/access-key-store.ts';
 import { createIdentityStore } from '../store/store.ts';
@@ -29,6 +30,10 @@ const accessKeySchema = z
   })
   .openapi('AccessKey');
 const newAccessKeySchema = accessKeySchema.extend({ secret_access_key: z.string() }).openapi('NewAccessKey');
+
+const WRONG_HOME = problem(400, 'invalid_request', 'An access key of this user cannot have this id.', {
+  errors: [{ path: 'access_key_id', message: 'Leave it out: ids of keys of this user name its database.' }],
+});
 
 const toAccessKeyJson = (row: AccessKeyRow) => ({
   access_key_id: row.accessKeyId,
@@ -75,9 +80,10 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { user_id } = c.req.valid('param');
       const given = c.req.header('content-type') === undefined ? {} : c.req.valid('json');
-      const store = createIdentityStore(c.env.DIRECTORY);
+      const store = createIdentityStore(directoryOf(c.env, user_id));
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
-      const accessKeyId = given.access_key_id ?? mintAccessKeyId();
+      const accessKeyId = given.access_key_id ?? mintAccessKeyId(homeOf(user_id));
+      if (homeOfAccessKey(accessKeyId) !== homeOf(user_id)) return sendProblem(c, WRONG_HOME);
       const secret = given.secret_access_key ?? mintSecretAccessKey();
       const createdAt = createClock(c.env)();
       const secretSealed = sealSecret(secret, `access-key:${accessKeyId}`, c.env);
@@ -107,10 +113,10 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id } = c.req.valid('param');
-      const store = createIdentityStore(c.env.DIRECTORY);
+      const store = createIdentityStore(directoryOf(c.env, user_id));
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       return sendPage(c, c.req.valid('query'), {
-        read: (after, limit) => createAccessKeyStore(c.env.DIRECTORY).list(user_id, after, limit),
+        read: (after, limit) => createAccessKeyStore(directoryOf(c.env, user_id)).list(user_id, after, limit),
         keyOf: (row) => row.accessKeyId,
         toItem: toAccessKeyJson,
       });
@@ -128,9 +134,10 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { access_key_id: id } = c.req.valid('param');
+      const home = homeOfAccessKey(id);
       const audit = toAuditRow(c, 'access_key.delete', { type: 'access_key', id });
-      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deleteAccessKey(id, audit);
-      await publishRevocations(c.env);
+      const isDeleted = await createIdentityStore(databaseOf(c.env, home)).deleteAccessKey(id, audit);
+      await publishRevocations(c.env, [home]);
       if (!isDeleted) return sendProblem(c, problem(404, 'no_such_access_key', 'Access key not found.'));
       return c.body(null, 204);
     },

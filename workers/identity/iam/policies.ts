@@ -1,6 +1,7 @@
 /** Routes of identity policies: AWS-style documents that say what a user may do. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
+import { directoryOf, homeOf } from '../../shared/directories.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -74,11 +75,11 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
         const errors = [{ path: 'Statement', message: fault }];
         return sendProblem(c, problem(400, 'invalid_policy', 'The policy cannot be evaluated.', { errors }));
       }
-      const store = createIdentityStore(c.env.DIRECTORY);
+      const store = createIdentityStore(directoryOf(c.env, user_id));
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       const audit = toAuditRow(c, 'policy.set', { type: 'user', id: user_id }, { policy: name });
       await store.putPolicy(user_id, name, document, audit);
-      await publishRevocations(c.env);
+      await publishRevocations(c.env, [homeOf(user_id)]);
       return c.body(null, 204);
     },
   );
@@ -94,7 +95,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id, name } = c.req.valid('param');
-      const document = await createIdentityStore(c.env.DIRECTORY).findPolicy(user_id, name);
+      const document = await createIdentityStore(directoryOf(c.env, user_id)).findPolicy(user_id, name);
       return document ? c.json(document as z.infer<typeof policySchema>, 200) : sendProblem(c, noPolicy);
     },
   );
@@ -113,7 +114,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id } = c.req.valid('param');
-      const store = createIdentityStore(c.env.DIRECTORY);
+      const store = createIdentityStore(directoryOf(c.env, user_id));
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       return sendPage(c, c.req.valid('query'), {
         read: (after, limit) => store.listPolicyNames(user_id, after, limit),
@@ -135,8 +136,8 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { user_id, name } = c.req.valid('param');
       const audit = toAuditRow(c, 'policy.delete', { type: 'user', id: user_id }, { policy: name });
-      const isDeleted = await createIdentityStore(c.env.DIRECTORY).deletePolicy(user_id, name, audit);
-      await publishRevocations(c.env);
+      const isDeleted = await createIdentityStore(directoryOf(c.env, user_id)).deletePolicy(user_id, name, audit);
+      await publishRevocations(c.env, [homeOf(user_id)]);
       return isDeleted ? c.body(null, 204) : sendProblem(c, noPolicy);
     },
   );

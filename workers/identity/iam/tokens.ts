@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { databaseOf, homeOf } from '../../shared/directories.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -16,7 +17,7 @@ import { problem } from '../../shared/problem.ts';
 import { BOARD_SCOPE, SCOPES, type Scope } from '../principal.ts';
 import { hashToken, mintToken } from '../secrets/credentials.ts';
 import { createIdentityStore, type TokenRow } from '../store/store.ts';
-import { deleteUserToken } from '../users/user-tokens.ts';
+import { deleteUserToken, listTokens, listUserTokens } from '../users/user-tokens.ts';
 import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull } from './route.ts';
 
 const scopeSchema = z.union([
@@ -77,9 +78,10 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const given = c.req.valid('json');
-      const store = createIdentityStore(c.env.DIRECTORY);
+      const home = homeOf(given.user_id ?? '');
+      const store = createIdentityStore(databaseOf(c.env, home));
       if (given.user_id !== undefined && !(await store.findUser(given.user_id))) return sendProblem(c, NO_SUCH_USER);
-      const token = mintToken();
+      const token = mintToken(home);
       const row: TokenRow = {
         tokenId: crypto.randomUUID(),
         name: given.name,
@@ -108,7 +110,8 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { user_id = null, ...page } = c.req.valid('query');
       return sendPage(c, page, {
-        read: (after, limit) => createIdentityStore(c.env.DIRECTORY).listTokens(user_id, after, limit),
+        read: (after, limit) =>
+          user_id === null ? listTokens(c.env, after, limit) : listUserTokens(c.env, user_id, after, limit),
         keyOf: (row) => row.tokenId,
         toItem: toTokenJson,
       });

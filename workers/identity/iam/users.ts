@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { compareText, readMerged } from '../../shared/directories.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -15,7 +16,7 @@ import {
 import { type Problem, problem } from '../../shared/problem.ts';
 import { createIdentityStore, type UserConflict, type UserRow } from '../store/store.ts';
 import { eraseUser } from '../users/user-erasure.ts';
-import { inventUserName } from '../users/users.ts';
+import { findUserById, insertUser, inventUserName } from '../users/users.ts';
 import { COMMON, NO_SUCH_USER, toTime, userParamSchema } from './route.ts';
 
 const userSchema = z
@@ -71,7 +72,7 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
         createdAt: createClock(c.env)(),
       };
       const audit = toAuditRow(c, 'user.create', { type: 'user', id: userId });
-      const inserted = await createIdentityStore(c.env.DIRECTORY).insertUser(row, audit);
+      const inserted = await insertUser(c.env, row, audit);
       return inserted.ok ? c.json(toUserJson(row), 201) : sendProblem(c, CONFLICTS[inserted.error]);
     },
   );
@@ -86,9 +87,10 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(pageSchema(userSchema), 'A page of users'), ...problemResponses(400, 401, 403) },
     }),
     async (c) => {
-      const store = createIdentityStore(c.env.DIRECTORY);
+      const inOrder = (a: UserRow, b: UserRow) => compareText(a.userId, b.userId);
       return sendPage(c, c.req.valid('query'), {
-        read: (after, limit) => store.listUsers(after, limit),
+        read: (after, limit) =>
+          readMerged(c.env, (database) => createIdentityStore(database).listUsers(after, limit), inOrder, limit),
         keyOf: (row) => row.userId,
         toItem: toUserJson,
       });
@@ -105,7 +107,7 @@ export function addUsers(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(userSchema, 'The user'), ...problemResponses(401, 403, 404) },
     }),
     async (c) => {
-      const row = await createIdentityStore(c.env.DIRECTORY).findUser(c.req.valid('param').user_id);
+      const row = await findUserById(c.env, c.req.valid('param').user_id);
       return row ? c.json(toUserJson(row), 200) : sendProblem(c, NO_SUCH_USER);
     },
   );

@@ -6,6 +6,7 @@
  * checked. Neither thus reveals anything about the account, and guesses stay limited. Without Turnstile and without a recovery
  * address, logins still work from known devices and networks and by passkey; other logins wait for `Retry-After`.
  */
+import { directoryOf, placeOf, placesOf } from '../../shared/directories.ts';
 import { type Challenge, type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { hashSecret, mintMailedCode, normalizeCode } from '../secrets/one-time-secrets.ts';
@@ -34,7 +35,7 @@ export interface ChallengeSolution {
  */
 export async function createLoginCode(env: Env, user: { userId: string; email: string }, now: number): Promise<string> {
   const code = mintMailedCode();
-  await createRecoveryStore(env.DIRECTORY).insertSecret({
+  await createRecoveryStore(directoryOf(env, user.userId)).insertSecret({
     secretSha256: hashSecret('login_code', normalizeCode(code), user.email),
     purpose: 'login_code',
     userId: user.userId,
@@ -64,7 +65,7 @@ export async function admitByChallenge(
   { passedKey, retryAfterSeconds }: { readonly passedKey: string; readonly retryAfterSeconds: number },
   now: number,
 ): Promise<Result<null, Problem>> {
-  const guards = createLoginStore(env.DIRECTORY);
+  const guards = createLoginStore(placeOf(env, email));
   if (await guards.isGuardSet(passedKey, now)) return ok(null);
   const possible: readonly Challenge[] = [
     ...(isTurnstileSet(env) ? (['turnstile'] as const) : []),
@@ -73,7 +74,8 @@ export async function admitByChallenge(
   let outcome: 'passed' | 'failed' | 'unavailable' | null = null;
   if (solution.mailedCode !== undefined) {
     const secret = hashSecret('login_code', normalizeCode(solution.mailedCode), email);
-    outcome = (await createRecoveryStore(env.DIRECTORY).takeSecret(secret, now)) ? 'passed' : 'failed';
+    const takes = placesOf(env, email).map((database) => createRecoveryStore(database).takeSecret(secret, now));
+    outcome = (await Promise.all(takes)).some((taken) => taken !== null) ? 'passed' : 'failed';
   } else if (solution.turnstile !== undefined && isTurnstileSet(env)) {
     outcome = await verifyTurnstile(env, solution.turnstile, { action: 'login', url: solution.url });
   }

@@ -2,7 +2,7 @@
  * Limits for password guesses. A guess is counted before any hash is computed:
  * - by client, for all addresses. This limits spraying one password over many addresses (OWASP Authentication Cheat Sheet). The
  *   platform counts per data centre and approximately.
- * - by address and place together, and by address alone. These counts are exact, in DIRECTORY.
+ * - by address and place together, and by address alone. These counts are exact, in the database at the place of the address.
  *
  * A place is a device (by its cookie), a network (by its IP address) or an open session. Places from which the account logged in
  * before are exempt from the limit by address. Over that limit, a login from another place needs a challenge. Devices and sessions
@@ -10,6 +10,7 @@
  * client. The owner is therefore not locked out by guesses of others, from many places or from the owner's own network.
  */
 import { createHash } from 'node:crypto';
+import { placeOf } from '../../shared/directories.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { hashGate } from '../secrets/hash-gate.ts';
@@ -46,7 +47,7 @@ interface Place {
 
 async function findPlace(env: Env, email: string, guesser: Guesser, now: number): Promise<Place> {
   if ('session' in guesser) return { key: toGuardKey('session', email, guesser.session), kind: 'session' };
-  const store = createLoginStore(env.DIRECTORY);
+  const store = createLoginStore(placeOf(env, email));
   const [isDevice, isClient] = await Promise.all([
     guesser.device !== null && store.isGuardSet(toGuardKey('known device', email, guesser.device), now),
     store.isGuardSet(toGuardKey('known', email, guesser.client), now),
@@ -69,7 +70,7 @@ export async function admitClient(env: Env, client: string): Promise<Result<null
 }
 
 /**
- * Counts an action that concerns a subject, such as mail to an address that a stranger can cause. The count is exact, in DIRECTORY.
+ * Counts an action that concerns a subject, such as mail to an address that a stranger can cause. The count is exact, in a database.
  * @returns 429 when the window already has `max` of them.
  */
 export async function admitAction(
@@ -79,7 +80,7 @@ export async function admitAction(
   { max, windowMs }: { readonly max: number; readonly windowMs: number },
   now: number,
 ): Promise<Result<null, Problem>> {
-  const counted = await createLoginStore(env.DIRECTORY).countGuess(toGuardKey(action, subject), now, windowMs);
+  const counted = await createLoginStore(placeOf(env, subject)).countGuess(toGuardKey(action, subject), now, windowMs);
   return counted.count > max ? err(toTooMany((counted.endsAt - now) / 1000)) : ok(null);
 }
 
@@ -102,7 +103,7 @@ export async function admitGuess(
   if (!hashing.ok) return admitted.ok ? hashing : admitted;
   const place = await findPlace(env, email, guesser, now);
   const count = async (key: string, windowMs: number, max: number): Promise<Result<null, Problem>> => {
-    const counted = await createLoginStore(env.DIRECTORY).countGuess(key, now, windowMs);
+    const counted = await createLoginStore(placeOf(env, email)).countGuess(key, now, windowMs);
     return counted.count > max ? err(toTooMany((counted.endsAt - now) / 1000)) : ok(null);
   };
   if (!admitted.ok) {
@@ -133,6 +134,6 @@ export async function forgiveGuesses(env: Env, email: string, guesser: Guesser, 
           toGuardKey('known', email, guesser.client),
           ...(guesser.device === null ? [] : [toGuardKey('known device', email, guesser.device)]),
         ];
-  await createLoginStore(env.DIRECTORY).settleGuards([place.key], known, now + KNOWN_PLACE_AGE_MS);
+  await createLoginStore(placeOf(env, email)).settleGuards([place.key], known, now + KNOWN_PLACE_AGE_MS);
   return place.kind === 'unknown';
 }

@@ -12,6 +12,7 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import { z } from 'zod';
+import { directoryOf, findDatabase, homeOf, placeOf } from '../../shared/directories.ts';
 import { logInfo } from '../../shared/log.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
@@ -57,6 +58,9 @@ export interface PasskeyUser {
 /** A passkey belongs to the hostname, without the port (WebAuthn §5.1.2). */
 const toRpId = (origin: string): string => new URL(origin).hostname;
 
+const databaseOfOwner = (env: Env, { kind, id }: PasskeyOwner): D1Database =>
+  kind === 'user' ? directoryOf(env, id) : env.DIRECTORY;
+
 /** The user handle (WebAuthn): at most 64 bytes, without personal data. */
 const toUserHandle = ({ id }: PasskeyOwner): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(id));
 
@@ -71,7 +75,7 @@ export async function beginPasskey(
   origin: string,
   now: number,
 ): Promise<Result<PublicKeyCredentialCreationOptionsJSON, Problem>> {
-  const known = await createPasskeyStore(env.DIRECTORY).listPasskeys(user.owner);
+  const known = await createPasskeyStore(databaseOfOwner(env, user.owner)).listPasskeys(user.owner);
   if (known.length >= PASSKEYS_PER_USER_MAX) return err(TOO_MANY);
   const { generateRegistrationOptions } = await loadLibrary();
   const options = await generateRegistrationOptions({
@@ -93,7 +97,7 @@ export async function beginPasskey(
     detail: null,
     expiresAt: now + CHALLENGE_AGE_MS,
   };
-  const store = createRecoveryStore(env.DIRECTORY);
+  const store = createRecoveryStore(databaseOfOwner(env, user.owner));
   await (kind === 'user'
     ? store.replaceSecret({ ...secret, userId: id })
     : store.insertSecret({ ...secret, userId: null }));
@@ -113,7 +117,7 @@ export async function addPasskey(
 ): Promise<Result<PasskeyRow, Problem>> {
   const verified = await verifyRegistration(env, owner, response, origin, now);
   if (verified === null) return err(INVALID_PASSKEY);
-  const store = createPasskeyStore(env.DIRECTORY);
+  const store = createPasskeyStore(databaseOfOwner(env, owner));
   if ((await store.listPasskeys(owner)).length >= PASSKEYS_PER_USER_MAX) return err(TOO_MANY);
   const row: PasskeyRow = {
     passkeyId: verified.id,
@@ -134,7 +138,8 @@ async function verifyRegistration(
   origin: string,
   now: number,
 ) {
-  const expectedChallenge = await takeChallenge(env, 'passkey_registration', response, now, owner.kind, owner.id);
+  const from = databaseOfOwner(env, owner);
+  const expectedChallenge = await takeChallenge(from, 'passkey_registration', response, now, owner.kind, owner.id);
   if (expectedChallenge === null) return null;
   const [{ verifyRegistrationResponse }, { decodeAttestationObject }] = await Promise.all([
     loadLibrary(),
@@ -160,7 +165,7 @@ async function verifyRegistration(
 
 /** Consumes the challenge that a device signed. @returns null if the challenge is unknown, used, expired or of another account. */
 async function takeChallenge(
-  env: Env,
+  from: D1Database | ((challenge: string) => D1Database),
   purpose: 'passkey_registration' | 'passkey_login',
   { response }: PasskeyRegistration | PasskeyAssertion,
   now: number,
@@ -168,7 +173,8 @@ async function takeChallenge(
 ): Promise<string | null> {
   const challenge = readChallenge(response.clientDataJSON);
   if (challenge === null) return null;
-  const taken = await createRecoveryStore(env.DIRECTORY).takeSecret(hashSecret(purpose, challenge, ...parts), now);
+  const database = typeof from === 'function' ? from(challenge) : from;
+  const taken = await createRecoveryStore(database).takeSecret(hashSecret(purpose, challenge, ...parts), now);
   return taken && challenge;
 }
 
@@ -212,7 +218,7 @@ export async function beginPasskeyLogin(
     timeout: CHALLENGE_AGE_MS,
     userVerification: 'required',
   });
-  await createRecoveryStore(env.DIRECTORY).insertSecret({
+  await createRecoveryStore(placeOf(env, options.challenge)).insertSecret({
     secretSha256: hashSecret('passkey_login', options.challenge),
     purpose: 'passkey_login',
     userId: null,
@@ -230,13 +236,17 @@ export async function verifyPasskey(
   origin: string,
   now: number,
 ): Promise<Result<string, Problem>> {
-  const store = createPasskeyStore(env.DIRECTORY);
+  const { userHandle } = response.response;
+  // Passkeys are discoverable, so devices send the handle, which is the user's id. Without it, the user is taken to be in DIRECTORY.
+  const home = homeOf(Buffer.from(userHandle ?? '', 'base64url').toString());
+  const database = kind === 'user' ? findDatabase(env, home) : env.DIRECTORY;
+  if (database === null) return err(WRONG_PASSKEY);
+  const store = createPasskeyStore(database);
   const found = await store.findPasskey(kind, response.id);
   if (found === null) return err(WRONG_PASSKEY);
   const { ownerId, row } = found;
-  const { userHandle } = response.response;
   if (userHandle !== undefined && userHandle !== Buffer.from(ownerId).toString('base64url')) return err(WRONG_PASSKEY);
-  const expectedChallenge = await takeChallenge(env, 'passkey_login', response, now);
+  const expectedChallenge = await takeChallenge((challenge) => placeOf(env, challenge), 'passkey_login', response, now);
   if (expectedChallenge === null) return err(WRONG_PASSKEY);
   const { verifyAuthenticationResponse } = await loadLibrary();
   // The library throws if the counter did not increase, because a copy of the device may exist (WebAuthn §6.1.1).

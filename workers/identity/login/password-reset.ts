@@ -1,8 +1,9 @@
 /** Links that set a new password without the old one. Each works once, within an hour. */
+import { directoryOf, findDatabase, homeOf } from '../../shared/directories.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { publishRevocations } from '../revocations.ts';
-import { hashSecret, mintResetToken } from '../secrets/one-time-secrets.ts';
+import { hashSecret, mintResetToken, readResetUser } from '../secrets/one-time-secrets.ts';
 import { hashPassword } from '../secrets/passwords.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
 import { endingCredentials } from '../users/obligations.ts';
@@ -38,10 +39,10 @@ export async function createPasswordReset(
   purpose: (typeof PURPOSES)[number],
   now: number,
 ): Promise<PasswordReset> {
-  const token = mintResetToken();
+  const token = mintResetToken(userId);
   const expiresAt = now + RESET_AGE_MS;
   const row = { secretSha256: hashSecret(purpose, token), purpose, userId, detail: null, expiresAt };
-  await createRecoveryStore(env.DIRECTORY).replaceSecret(row);
+  await createRecoveryStore(directoryOf(env, userId)).replaceSecret(row);
   return { token, expiresAt };
 }
 
@@ -56,7 +57,9 @@ export async function resetPassword(
   password: string,
   now: number,
 ): Promise<Result<string, Problem>> {
-  const store = createRecoveryStore(env.DIRECTORY);
+  const database = findDatabase(env, homeOf(readResetUser(token)));
+  if (database === null) return err(INVALID_RESET_TOKEN);
+  const store = createRecoveryStore(database);
   const found = await store.findSecret(
     PURPOSES.map((purpose) => hashSecret(purpose, token)),
     now,
@@ -67,6 +70,6 @@ export async function resetPassword(
   const { userId, secretSha256 } = found;
   const reset = () => store.resetPassword(secretSha256, userId, hash.value, now);
   const isReset = await endingCredentials(env, userId, {}, reset);
-  await publishRevocations(env);
+  await publishRevocations(env, [homeOf(userId)]);
   return isReset ? ok(userId) : err(INVALID_RESET_TOKEN);
 }

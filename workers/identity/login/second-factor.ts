@@ -1,4 +1,5 @@
 /** Second factors of users: set-up, confirmation, check and removal. Seeds are sealed with MASTER_KEY. */
+import { compareText, directoryOf, readMerged } from '../../shared/directories.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import type { SecretKeeper } from '../secrets/master-key.ts';
 import { openSecret, sealSecret } from '../secrets/secrets.ts';
@@ -22,7 +23,7 @@ export async function checkSecondFactor(
   given: { readonly totp?: string | undefined; readonly recovery_code?: string | undefined },
   now: number,
 ): Promise<Result<null, SecondFactorError>> {
-  const store = createLoginStore(env.DIRECTORY);
+  const store = createLoginStore(directoryOf(env, userId));
   const factor = await store.findSecondFactor(userId);
   if (!factor || factor.confirmedAt === null) return ok(null);
   if (given.recovery_code !== undefined) {
@@ -35,7 +36,7 @@ export async function checkSecondFactor(
 
 /** Creates the seed of a second factor. Logins do not need the factor until the user confirms it with a first code. */
 export async function beginSecondFactor(env: Env, userId: string): Promise<Result<string, SecondFactorError>> {
-  const store = createLoginStore(env.DIRECTORY);
+  const store = createLoginStore(directoryOf(env, userId));
   const factor = await store.findSecondFactor(userId);
   if (factor && factor.confirmedAt !== null) return err('already_on');
   const seed = mintSeed();
@@ -56,7 +57,7 @@ export async function confirmSecondFactor(
   code: string,
   now: number,
 ): Promise<Result<string[], SecondFactorError>> {
-  const store = createLoginStore(env.DIRECTORY);
+  const store = createLoginStore(directoryOf(env, userId));
   const factor = await store.findSecondFactor(userId);
   if (!factor) return err('not_begun');
   if (factor.confirmedAt !== null) return err('already_on');
@@ -75,19 +76,24 @@ export async function confirmSecondFactor(
 /** Replaces the recovery codes. @returns ten new codes, which cannot be shown again; `not_begun` without a second factor. */
 export async function replaceRecoveryCodes(env: Env, userId: string): Promise<Result<string[], SecondFactorError>> {
   const codes = mintRecoveryCodes();
-  const isOn = await createLoginStore(env.DIRECTORY).replaceRecoveryCodes(userId, codes.map(hashRecoveryCode));
+  const isOn = await createLoginStore(directoryOf(env, userId)).replaceRecoveryCodes(
+    userId,
+    codes.map(hashRecoveryCode),
+  );
   return isOn ? ok(codes) : err('not_begun');
 }
 
 export const removeSecondFactor = (env: Env, userId: string): Promise<void> =>
-  createLoginStore(env.DIRECTORY).deleteSecondFactor(userId);
+  createLoginStore(directoryOf(env, userId)).deleteSecondFactor(userId);
 
 /** The seeds of second factors, for the rotation of MASTER_KEY. */
 export const totpSecrets: SecretKeeper = {
   name: 'totp_seeds',
   async list(env, after, limit) {
-    const rows = await createLoginStore(env.DIRECTORY).listSealedSeeds(after, limit);
+    const read = (database: D1Database) => createLoginStore(database).listSealedSeeds(after, limit);
+    const rows = await readMerged(env, read, (a, b) => compareText(a.userId, b.userId), limit);
     return rows.map((row) => ({ key: row.userId, context: contextOf(row.userId), sealed: row.seedSealed }));
   },
-  replace: (env, key, before, after) => createLoginStore(env.DIRECTORY).replaceSealedSeed(key, before, after),
+  replace: (env, userId, before, after) =>
+    createLoginStore(directoryOf(env, userId)).replaceSealedSeed(userId, before, after),
 };

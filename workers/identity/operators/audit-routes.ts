@@ -3,6 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { AUDIT_ACTIONS, TARGET_TYPES } from '../../shared/audit.ts';
 import { ACTOR_KINDS } from '../../shared/audit-actor.ts';
 import { type AuditRow, createAuditStore } from '../../shared/audit-store.ts';
+import { compareText, readMerged } from '../../shared/directories.ts';
 import {
   createRoutes,
   decodeCursor,
@@ -57,6 +58,8 @@ const toEntryJson = (row: AuditRow): z.infer<typeof entrySchema> => ({
 
 const toMs = (time: string | undefined): number | undefined => (time === undefined ? undefined : Date.parse(time));
 
+const newestFirst = (a: AuditRow, b: AuditRow): number => b.at - a.at || compareText(b.entryId, a.entryId);
+
 export function createAuditApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   const list = createRoute({
@@ -77,7 +80,8 @@ export function createAuditApi(): OpenAPIHono<JsonApiEnv> {
     if (!isValid) return sendProblem(c, INVALID_CURSOR);
     const before = typeof at === 'number' && typeof id === 'string' ? { at, id } : null;
     const filter = { action, actorId: actor, targetId: target, since: toMs(since), until: toMs(until) };
-    const found = await createAuditStore(c.env.DIRECTORY).list(filter, before, limit + 1);
+    const read = (database: D1Database) => createAuditStore(database).list(filter, before, limit + 1);
+    const found = await readMerged(c.env, read, newestFirst, limit + 1);
     const rows = found.slice(0, limit);
     const last = found.length > limit ? rows.at(-1) : undefined;
     const next_cursor = last === undefined ? null : encodeCursor([last.at, last.entryId]);

@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf, homeOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { authorizeFirst, requireOperator } from '../callers/guards.ts';
@@ -25,7 +26,7 @@ const toJson = (userId: string, suspendedAt: number | null) => ({
  * request reads DIRECTORY again after it has written to the mailbox, until both agree.
  */
 async function levelSuspension(userId: string, env: Env): Promise<void> {
-  const store = createIdentityStore(env.DIRECTORY);
+  const store = createIdentityStore(directoryOf(env, userId));
   const read = async () => (await store.findUser(userId))?.suspendedAt ?? null;
   for (let at = await read(), written: number | null | undefined; written !== at; at = await read()) {
     await setSuspended(userId, at, env);
@@ -46,7 +47,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id: id } = c.req.valid('param');
-      const user = await createIdentityStore(c.env.DIRECTORY).findUser(id);
+      const user = await createIdentityStore(directoryOf(c.env, id)).findUser(id);
       return user ? c.json(toJson(id, user.suspendedAt ?? null), 200) : sendProblem(c, NO_SUCH_USER);
     },
   );
@@ -62,7 +63,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id: id } = c.req.valid('param');
-      const store = createIdentityStore(c.env.DIRECTORY);
+      const store = createIdentityStore(directoryOf(c.env, id));
       const { reason } = c.req.valid('json');
       const user = await store.findUser(id);
       if (!user) return sendProblem(c, NO_SUCH_USER);
@@ -72,7 +73,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       // afterwards, to close connections that were opened in between.
       await setSuspended(id, at, c.env);
       await store.setSuspended(id, at, audit);
-      await publishRevocations(c.env);
+      await publishRevocations(c.env, [homeOf(id)]);
       await levelSuspension(id, c.env);
       return c.json(toJson(id, at), 200);
     },
@@ -89,7 +90,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id: id } = c.req.valid('param');
-      const store = createIdentityStore(c.env.DIRECTORY);
+      const store = createIdentityStore(directoryOf(c.env, id));
       const isLifted = await store.setSuspended(id, null, toAuditRow(c, 'account.resume', { type: 'user', id }));
       if (!isLifted && !(await store.findUser(id))) return sendProblem(c, NO_SUCH_USER);
       await levelSuspension(id, c.env);

@@ -1,21 +1,23 @@
 /** Reads credentials for S3 authentication from identity's tables. */
 
+import { findDatabase } from '../../shared/directories.ts';
 import type { Source } from '../../shared/replica.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { toUser } from '../callers/authenticate.ts';
 import type { Scope, UserPrincipal } from '../principal.ts';
-import { findIn } from '../revocations.ts';
-import { hashToken } from '../secrets/credentials.ts';
+import { findIn, type IdentityGeneration } from '../revocations.ts';
+import { hashToken, homeOfAccessKey, homeOfToken } from '../secrets/credentials.ts';
 import { openSecret } from '../secrets/secrets.ts';
-import { createIdentityStore, type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
+import { type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
+import { findUserByEmail, findUserById } from '../users/users.ts';
 import type { S3Credentials } from './s3-authentication.ts';
 
 /** Whether Signature Version 2 is allowed in links and forms (setting `ALLOW_SIGV2`). */
 const isSigV2Allowed = (env: Env): boolean => settingsOf(env).ALLOW_SIGV2;
 
 export interface DatedS3Credentials extends S3Credentials {
-  /** The lowest generation of identity among the look-ups so far; null before the first look-up. */
-  readonly generation: number | null;
+  /** The generation of identity in the copy that had the credential; null before the first look-up that found one. */
+  readonly identity: IdentityGeneration | null;
 }
 
 /**
@@ -23,25 +25,29 @@ export interface DatedS3Credentials extends S3Credentials {
  * @param source copy of DIRECTORY to read. If it is not the primary, the caller must prove the answers by their generation.
  */
 export function createS3Credentials(env: Env, now: number, source: Source): DatedS3Credentials {
-  let generation: number | null = null;
+  let identity: IdentityGeneration | null = null;
   const lookUp = async <T extends DatedCredential>(
     key: string,
+    home: number,
     find: (database: D1Database | D1DatabaseSession) => Promise<T | null>,
   ): Promise<T | null> => {
-    const row = await findIn(source, env.DIRECTORY, key, find);
+    const database = findDatabase(env, home);
+    const row = database && (await findIn(source, database, key, find));
     // A cached row may have expired since it was read.
     if (row === null || (row.expiresAt !== null && row.expiresAt <= now)) return null;
-    generation = Math.min(row.generation, generation ?? row.generation);
+    identity = { home, generation: row.generation };
     return row;
   };
   return {
     allowsSigV2: isSigV2Allowed(env),
-    get generation() {
-      return generation;
+    get identity() {
+      return identity;
     },
 
     async findAccessKey(accessKeyId) {
-      const row = await lookUp(`access-key ${accessKeyId}`, (database) => findAccessKey(database, accessKeyId, now));
+      const row = await lookUp(`access-key ${accessKeyId}`, homeOfAccessKey(accessKeyId), (database) =>
+        findAccessKey(database, accessKeyId, now),
+      );
       if (row === null) return null;
       const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
       // If a stored secret cannot be opened, the cause is the deployment (a lost MASTER_KEY), never the caller.
@@ -56,7 +62,7 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
     async findBearer(token): Promise<UserPrincipal | null> {
       if (!token.startsWith('tok_')) return null;
       const hash = hashToken(token);
-      const row = await lookUp(hash, (database) => findToken(database, hash, now));
+      const row = await lookUp(hash, homeOfToken(token), (database) => findToken(database, hash, now));
       if (row === null || row.userId === null) return null;
       const scopes = row.scopes as Scope[];
       return scopes.some((scope) => scope.startsWith('objects:')) ? toUser(row, 'token', scopes) : null;
@@ -70,12 +76,10 @@ export interface S3User {
   readonly name: string;
 }
 
-export async function findS3User(env: Env, userId: string): Promise<S3User | null> {
-  return createIdentityStore(env.DIRECTORY).findUser(userId);
-}
+export const findS3User = (env: Env, userId: string): Promise<S3User | null> => findUserById(env, userId);
 
 /** @returns the users with this email address: one or none, because addresses are unique. */
 export async function findS3UsersByEmail(env: Env, email: string): Promise<readonly S3User[]> {
-  const user = await createIdentityStore(env.DIRECTORY).findUserByEmail(email);
+  const user = await findUserByEmail(env, email);
   return user === null ? [] : [user];
 }

@@ -1,8 +1,15 @@
 /** Creates credentials, and computes the hashes under which they are stored. */
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Creates a token for an operator to hand out. DIRECTORY stores its hash. */
-export const mintToken = (): string => `tok_${randomBytes(32).toString('base64url')}`;
+/**
+ * Creates a token for an operator to hand out.
+ * @param home number of the database that stores its hash. The token contains it, unless it is `DIRECTORY`.
+ */
+export const mintToken = (home: number): string =>
+  `tok_${home === 0 ? '' : `${home}_`}${randomBytes(32).toString('base64url')}`;
+
+/** @returns the number of the database that has a token of `mintToken`. */
+export const homeOfToken = (token: string): number => Number(/^tok_(\d+)_[\w-]{43}$/.exec(token)?.[1] ?? 0);
 
 export const mintOperatorSecret = (): string => `ops_${randomBytes(32).toString('base64url')}`;
 
@@ -25,9 +32,19 @@ export const hashToken = (token: string): string => createHash('sha256').update(
 
 const KEY_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Creates an access key id of 20 characters, as S3 clients expect. */
-export const mintAccessKeyId = (): string =>
-  `TESS${[...randomBytes(16)].map((byte) => KEY_ALPHABET[byte % KEY_ALPHABET.length]).join('')}`;
+const KEY_OF_HOME = /^TESD(\d{2})[A-Z2-7]{14}$/;
+
+/**
+ * Creates an access key id of 20 characters, as S3 clients expect.
+ * @param home number of the database that has the key. The id contains it, unless it is `DIRECTORY`.
+ */
+export function mintAccessKeyId(home: number): string {
+  const letters = [...randomBytes(16)].map((byte) => KEY_ALPHABET[byte % KEY_ALPHABET.length]).join('');
+  return home === 0 ? `TESS${letters}` : `TESD${String(home).padStart(2, '0')}${letters.slice(2)}`;
+}
+
+/** @returns the number of the database that has the access key. */
+export const homeOfAccessKey = (accessKeyId: string): number => Number(KEY_OF_HOME.exec(accessKeyId)?.[1] ?? 0);
 
 /** Creates a secret access key of 40 characters in base64url. */
 export const mintSecretAccessKey = (): string => randomBytes(30).toString('base64url');

@@ -3,7 +3,9 @@
  * remains, then drop the old key. Until then both keys open secrets, so nothing stops working.
  */
 
+import { compareText, databaseOf, readMerged } from '../../shared/directories.ts';
 import { createIdentityStore } from '../store/store.ts';
+import { homeOfAccessKey } from './credentials.ts';
 import { isSealedByCurrentKey, openSecret, sealSecret } from './secrets.ts';
 
 /** A store of sealed secrets of one kind, such as identity's access keys and mail's DKIM keys. */
@@ -19,14 +21,16 @@ export interface SecretKeeper {
 export const accessKeySecrets: SecretKeeper = {
   name: 'access_keys',
   async list(env, after, limit) {
-    const rows = await createIdentityStore(env.DIRECTORY).listSealedSecrets(after, limit);
+    const read = (database: D1Database) => createIdentityStore(database).listSealedSecrets(after, limit);
+    const rows = await readMerged(env, read, (a, b) => compareText(a.accessKeyId, b.accessKeyId), limit);
     return rows.map((row) => ({
       key: row.accessKeyId,
       context: `access-key:${row.accessKeyId}`,
       sealed: row.secretSealed,
     }));
   },
-  replace: (env, key, before, after) => createIdentityStore(env.DIRECTORY).replaceSealedSecret(key, before, after),
+  replace: (env, key, before, after) =>
+    createIdentityStore(databaseOf(env, homeOfAccessKey(key))).replaceSealedSecret(key, before, after),
 };
 
 const SECRETS_PER_PAGE = 100;

@@ -22,7 +22,12 @@ export const hashSecret = (purpose: SecretPurpose, secret: string, ...parts: rea
     .update([purpose, ...parts, secret].join('\n'))
     .digest('hex');
 
-export const mintResetToken = (): string => `rst_${randomBytes(32).toString('base64url')}`;
+/** Creates the secret of a reset link. It begins with the id of its user, whose database stores the hash. */
+export const mintResetToken = (userId: string): string => `rst_${userId}_${randomBytes(32).toString('base64url')}`;
+
+/** @returns the id of the user in the secret of a reset link; '' for any other text. */
+export const readResetUser = (token: string): string =>
+  /^rst_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})_/.exec(token)?.[1] ?? '';
 
 const CODE_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 

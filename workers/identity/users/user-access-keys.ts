@@ -1,5 +1,6 @@
 /** Access keys that users manage themselves. */
 import type { AuditRow } from '../../shared/audit-store.ts';
+import { directoryOf, homeOf } from '../../shared/directories.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { publishRevocations } from '../revocations.ts';
@@ -17,7 +18,7 @@ export interface NewAccessKey extends AccessKeyRow {
 const KEYS_PER_USER_MAX = 20;
 
 function mintKey(env: Env, userId: string, expiresAt: number | null, now: number) {
-  const accessKeyId = mintAccessKeyId();
+  const accessKeyId = mintAccessKeyId(homeOf(userId));
   const secretAccessKey = mintSecretAccessKey();
   const row: AccessKeyRow = { accessKeyId, userId, createdAt: now, expiresAt, lastUsedAt: null };
   const stored = { ...row, secretSealed: sealSecret(secretAccessKey, `access-key:${accessKeyId}`, env) };
@@ -34,12 +35,13 @@ export async function createUserAccessKey(
 ): Promise<Result<NewAccessKey, Problem>> {
   const { stored, shown } = mintKey(env, userId, expiresAt, now);
   const audit = toAudit(stored.accessKeyId);
-  if (await createAccessKeyStore(env.DIRECTORY).insertUpTo(KEYS_PER_USER_MAX, stored, audit)) return ok(shown);
+  if (await createAccessKeyStore(directoryOf(env, userId)).insertUpTo(KEYS_PER_USER_MAX, stored, audit))
+    return ok(shown);
   return err(problem(409, 'too_many', `A user has at most ${KEYS_PER_USER_MAX} access keys. Delete one first.`));
 }
 
 export const listUserAccessKeys = (env: Env, userId: string, after: string, limit: number): Promise<AccessKeyRow[]> =>
-  createAccessKeyStore(env.DIRECTORY).list(userId, after, limit);
+  createAccessKeyStore(directoryOf(env, userId)).list(userId, after, limit);
 
 /**
  * Creates an access key that replaces another one. The old key works until `endsAt`, so that programs can switch to the new one.
@@ -54,8 +56,12 @@ export async function rotateUserAccessKey(
   toAudit: (accessKeyId: string) => AuditRow,
 ): Promise<NewAccessKey | null> {
   const { stored, shown } = mintKey(env, userId, expiresAt, now);
-  const isDone = await createAccessKeyStore(env.DIRECTORY).replace(before, stored, toAudit(stored.accessKeyId));
-  await publishRevocations(env);
+  const isDone = await createAccessKeyStore(directoryOf(env, userId)).replace(
+    before,
+    stored,
+    toAudit(stored.accessKeyId),
+  );
+  await publishRevocations(env, [homeOf(userId)]);
   return isDone ? shown : null;
 }
 
@@ -66,7 +72,7 @@ export async function deleteUserAccessKey(
   accessKeyId: string,
   audit: AuditRow,
 ): Promise<boolean> {
-  const isGone = await createAccessKeyStore(env.DIRECTORY).delete(userId, accessKeyId, audit);
-  await publishRevocations(env);
+  const isGone = await createAccessKeyStore(directoryOf(env, userId)).delete(userId, accessKeyId, audit);
+  await publishRevocations(env, [homeOf(userId)]);
   return isGone;
 }

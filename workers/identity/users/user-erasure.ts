@@ -3,7 +3,8 @@
  * deleted, then the user's sessions end.
  */
 import { mintPseudonym } from '../../shared/audit.ts';
-import type { AuditRow } from '../../shared/audit-store.ts';
+import { type AuditRow, createAuditStore } from '../../shared/audit-store.ts';
+import { allHomes, databaseOf, homeOf } from '../../shared/directories.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { publishRevocations } from '../revocations.ts';
@@ -17,10 +18,11 @@ import { endCredentials, obligations } from './obligations.ts';
  * @returns 404 `no_such_user`, or 409 `user_in_use` with the reason.
  */
 export async function eraseUser(userId: string, env: Env, audit: AuditRow): Promise<Result<null, Problem>> {
-  const store = createIdentityStore(env.DIRECTORY);
+  const home = homeOf(userId);
+  const store = createIdentityStore(databaseOf(env, home));
   if (!(await store.findUser(userId))) {
     // The user is already gone: an earlier attempt may have failed after it deleted the user. Its last steps are repeated.
-    await publishRevocations(env);
+    await publishRevocations(env, [home]);
     await endCredentials(userId, {}, env);
     return err(problem(404, 'no_such_user', 'User not found.'));
   }
@@ -31,8 +33,12 @@ export async function eraseUser(userId: string, env: Env, audit: AuditRow): Prom
   for (const obligation of obligations) await obligation.erase(userId, env);
   // If users erase themselves, the audit entry must not keep their network or device.
   const entry = audit.actorKind === 'user' ? { ...audit, network: null, userAgentDigest: null } : audit;
-  await store.eraseUser(userId, mintPseudonym(), entry);
-  await publishRevocations(env);
+  const pseudonym = mintPseudonym();
+  for (const number of allHomes(env)) {
+    if (number !== home) await createAuditStore(databaseOf(env, number)).eraseUser(userId, pseudonym);
+  }
+  await store.eraseUser(userId, pseudonym, entry);
+  await publishRevocations(env, [home]);
   await endCredentials(userId, {}, env);
   return ok(null);
 }

@@ -1,6 +1,15 @@
 /** Tokens that users create for their own programs. Their only scope is `mail`. */
 import { randomUUID } from 'node:crypto';
 import type { AuditRow } from '../../shared/audit-store.ts';
+import {
+  allHomes,
+  compareText,
+  databaseOf,
+  directoryOf,
+  findInAny,
+  homeOf,
+  readMerged,
+} from '../../shared/directories.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { publishRevocations } from '../revocations.ts';
@@ -26,7 +35,7 @@ export async function createUserToken(
   toAudit: (tokenId: string) => AuditRow,
   keep: (tokenId: string) => Promise<string>,
 ): Promise<Result<NewUserToken, Problem>> {
-  const store = createIdentityStore(env.DIRECTORY);
+  const store = createIdentityStore(directoryOf(env, userId));
   if ((await store.countTokens(userId)) >= TOKENS_PER_USER_MAX) {
     return err(problem(409, 'too_many', `A user has at most ${TOKENS_PER_USER_MAX} tokens. Revoke one first.`));
   }
@@ -37,7 +46,16 @@ export async function createUserToken(
 }
 
 export const listUserTokens = (env: Env, userId: string, after: string, limit: number): Promise<TokenRow[]> =>
-  createIdentityStore(env.DIRECTORY).listTokens(userId, after, limit);
+  createIdentityStore(directoryOf(env, userId)).listTokens(userId, after, limit);
+
+/** Lists all tokens, those of services included. */
+export const listTokens = (env: Env, after: string, limit: number): Promise<TokenRow[]> =>
+  readMerged(
+    env,
+    (database) => createIdentityStore(database).listTokens(null, after, limit),
+    (a, b) => compareText(a.tokenId, b.tokenId),
+    limit,
+  );
 
 /**
  * Revokes a token and closes the connections that were opened with it.
@@ -49,15 +67,21 @@ export async function deleteUserToken(
   tokenId: string,
   audit: AuditRow,
 ): Promise<boolean> {
-  const store = createIdentityStore(env.DIRECTORY);
-  const token = await store.findTokenOwner(tokenId);
+  const token = await findToken(env, userId, tokenId);
   if (token === null || (userId !== null && token.userId !== userId)) {
     // An earlier attempt may have failed after it deleted the token and before every database received the revocation.
-    await publishRevocations(env);
+    await publishRevocations(env, userId === null ? allHomes(env) : [homeOf(userId)]);
     return false;
   }
-  const remove = () => store.deleteToken(tokenId, audit);
+  const home = homeOf(token.userId ?? '');
+  const remove = () => createIdentityStore(databaseOf(env, home)).deleteToken(tokenId, audit);
   await (token.userId === null ? remove() : endingCredentials(env, token.userId, { only: tokenId }, remove));
-  await publishRevocations(env);
+  await publishRevocations(env, [home]);
   return true;
+}
+
+/** Finds the owner of a token. @param userId owner whose database is asked; null asks every database. */
+async function findToken(env: Env, userId: string | null, tokenId: string): Promise<{ userId: string | null } | null> {
+  const find = (database: D1Database) => createIdentityStore(database).findTokenOwner(tokenId);
+  return userId === null ? findInAny(env, find) : find(directoryOf(env, userId));
 }

@@ -1,15 +1,47 @@
 /** Look-ups of users by id, for products. */
-import { createIdentityStore, type UserRow } from '../store/store.ts';
+import type { AuditRow } from '../../shared/audit-store.ts';
+import { byDirectory, directoryOf, placesOf } from '../../shared/directories.ts';
+import { err, type Result } from '../../shared/result.ts';
+import { createIdentityStore, type UserConflict, type UserRow } from '../store/store.ts';
 
 export const findUserById = (env: Env, userId: string): Promise<UserRow | null> =>
-  createIdentityStore(env.DIRECTORY).findUser(userId);
+  createIdentityStore(directoryOf(env, userId)).findUser(userId);
 
 /** @returns those of the given user ids whose users are suspended. */
-export const findSuspended = (env: Env, userIds: readonly string[]): Promise<string[]> =>
-  createIdentityStore(env.DIRECTORY).listSuspended(userIds);
+export async function findSuspended(env: Env, userIds: readonly string[]): Promise<string[]> {
+  const groups = [...byDirectory(env, userIds)];
+  return (await Promise.all(groups.map(([database, ids]) => createIdentityStore(database).listSuspended(ids)))).flat();
+}
+
+/**
+ * Inserts a user whom an operator creates. An account that registers with the same email at the same time may be in another
+ * database, so both sides look for the other after they have inserted their own row, and at most one row stays.
+ */
+export async function insertUser(env: Env, row: UserRow, audit: AuditRow): Promise<Result<null, UserConflict>> {
+  const inserted = await createIdentityStore(env.DIRECTORY).insertUser(row, audit);
+  if (!inserted.ok || row.email === null || !(await isEmailElsewhere(env, row.email, row.userId))) return inserted;
+  await createIdentityStore(env.DIRECTORY).deleteUser(row.userId);
+  return err('email_taken');
+}
+
+/** Whether a user in another database than that of this user has the email. */
+export async function isEmailElsewhere(env: Env, email: string, userId: string): Promise<boolean> {
+  const own = directoryOf(env, userId);
+  const others = placesOf(env, email).filter((database) => database !== own);
+  return (await Promise.all(others.map((database) => createIdentityStore(database).findUserByEmail(email)))).some(
+    (found) => found !== null,
+  );
+}
+
+/** @returns the user with this email, which is in lower case; null if there is none. */
+export async function findUserByEmail(env: Env, email: string): Promise<UserRow | null> {
+  const places = placesOf(env, email.toLowerCase());
+  const found = await Promise.all(places.map((database) => createIdentityStore(database).findUserByEmail(email)));
+  return found.find((row) => row !== null) ?? null;
+}
 
 /** The `user_name` of a user that was created without one. */
 export const inventUserName = (userId: string): string => userId;
 
 export const forgetUser = (env: Env, userId: string): Promise<void> =>
-  createIdentityStore(env.DIRECTORY).deleteUser(userId);
+  createIdentityStore(directoryOf(env, userId)).deleteUser(userId);

@@ -1,5 +1,5 @@
 /** Registers accounts and checks logins: the identity user, the address and the mailbox together. */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   admitClient,
   admitGuess,
@@ -13,10 +13,12 @@ import {
   type Guesser,
   hashPassword,
   inventUserName,
+  isEmailElsewhere,
   verifyPasskey,
   verifyPassword,
 } from '../../identity/index.ts';
 import { appOrigin } from '../../shared/app-origin.ts';
+import { directoryOf, mintUserId } from '../../shared/directories.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -27,6 +29,7 @@ import { mayHaveAddresses } from '../domains/hosted-domains.ts';
 import type { Login, Register } from '../schemas/account.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { type AccountRow, createAccountStore } from '../store/account-store.ts';
+import { createAccount, findAccountByEmail, isAddressIssued } from '../store/address-store.ts';
 import { readLimits } from './account-limits.ts';
 
 const ADDRESS_TAKEN = problem(409, 'address_taken', 'This address was already issued.');
@@ -74,19 +77,25 @@ export async function registerAccount(
   const challenged = await admitRegistration(env, { turnstile: request.turnstile, url });
   if (!challenged.ok) return challenged;
   const store = createAccountStore(env.DIRECTORY);
-  if (await store.isAddressIssued(address.email)) return err(ADDRESS_TAKEN);
+  if (await isAddressIssued(env, address.email)) return err(ADDRESS_TAKEN);
   const invite = registration === 'invite' ? hashInvite(request.invite ?? '') : null;
   if (invite !== null && !(await store.isInviteOpen(invite, now))) return err(INVITE_REQUIRED);
   const hash = await hashPassword(request.password);
   if (!hash.ok) return hash;
   // The invitation is consumed last. A registration that was refused because the server was busy can be retried with it.
   if (invite !== null && !(await store.consumeInvite(invite, now))) return err(INVITE_REQUIRED);
-  const account = { userId: randomUUID(), email: address.email, accountType: 'personal', createdAt: now };
+  const account = {
+    userId: mintUserId(env, address.email),
+    email: address.email,
+    accountType: 'personal',
+    createdAt: now,
+  };
   const { userId, email } = account;
   const user = { userId, userName: inventUserName(userId), name: request.name, email, createdAt: now };
   // If an IAM user has this email, or another registration wins the race for the address, no user is left behind.
-  if (!(await createLoginStore(env.DIRECTORY).insertUserWithPassword(user, hash.value))) return err(ADDRESS_TAKEN);
-  if (!(await store.insertAccount(account))) {
+  const logins = createLoginStore(directoryOf(env, userId));
+  if (!(await logins.insertUserWithPassword(user, hash.value))) return err(ADDRESS_TAKEN);
+  if ((await isEmailElsewhere(env, email, userId)) || !(await createAccount(env, account))) {
     await forgetUser(env, userId);
     return err(ADDRESS_TAKEN);
   }
@@ -136,8 +145,8 @@ export async function checkLogin(
     url,
   });
   if (!admitted.ok) return admitted;
-  const account = await createAccountStore(env.DIRECTORY).findAccountByEmail(email);
-  const store = createLoginStore(env.DIRECTORY);
+  const account = await findAccountByEmail(env, email);
+  const store = createLoginStore(directoryOf(env, account?.userId ?? ''));
   const hash = await store.findPassword(account?.userId ?? '');
   const verified = await verifyPassword(request.password, hash);
   if (!verified.ok) return verified;
@@ -166,6 +175,6 @@ async function checkFactor(
   }
   const factor = await checkSecondFactor(env, userId, request, now);
   if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
-  const { needsPasskey } = await createPasskeyStore(env.DIRECTORY).readPasswordRule(userId);
+  const { needsPasskey } = await createPasskeyStore(directoryOf(env, userId)).readPasswordRule(userId);
   return needsPasskey ? err(FACTOR_NEEDED) : ok(null);
 }

@@ -1,5 +1,8 @@
 /** Takes addresses from accounts. */
+
+import { directoryOf } from '../../shared/directories.ts';
 import { createAccountStore } from '../store/account-store.ts';
+import { removeAddress } from '../store/address-store.ts';
 import { reachMailbox } from './credentials.ts';
 
 /**
@@ -8,8 +11,8 @@ import { reachMailbox } from './credentials.ts';
  * @returns false if the account has no such address. @throws ProblemError (503) if the mailbox cannot be reached.
  */
 export async function retireAddress(env: Env, email: string, userId: string): Promise<boolean> {
-  const store = createAccountStore(env.DIRECTORY);
+  const store = createAccountStore(directoryOf(env, userId));
   if (!(await store.listAddresses(userId)).includes(email)) return false;
   await reachMailbox(env, userId, (mailbox) => mailbox.retireAddress(email));
-  return store.retireAddress(email, userId);
+  return removeAddress(env, email, userId);
 }

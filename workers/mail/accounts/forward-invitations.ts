@@ -1,5 +1,6 @@
 /** Limits how many accounts may mail a forwarding code to one address. The limits per account are in the account's mailbox. */
 import { createHash } from 'node:crypto';
+import { placeOf } from '../../shared/directories.ts';
 import type { Problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { toMailProblem } from '../schemas/errors.ts';
@@ -24,7 +25,7 @@ export async function admitForwardInvitation(
   const target = email.replace(/\+[^@]*@/, '@');
   const emailSha256 = createHash('sha256').update(target).digest('hex');
   const invitation = { emailSha256, userId, endsAt: now + WINDOW_MS };
-  const store = createForwardInvitationStore(env.DIRECTORY);
+  const store = createForwardInvitationStore(placeOf(env, target));
   const refused = await store.insertInvitation(invitation, ACCOUNTS_PER_TARGET_MAX, now);
   return refused === null
     ? ok(null)

@@ -14,7 +14,8 @@ import { logError } from '../../shared/log.ts';
 import type { Problem } from '../../shared/problem.ts';
 import type { Result } from '../../shared/result.ts';
 import { sendAccountMail } from '../outbound/account-mail.ts';
-import { type AccountRow, createAccountStore } from '../store/account-store.ts';
+import type { AccountRow } from '../store/account-store.ts';
+import { findAccountByEmail } from '../store/address-store.ts';
 
 /**
  * Maximum of messages that unauthenticated requests may cause per address and purpose. The window of the limit is as long as a link
@@ -45,7 +46,7 @@ async function mailToRecoveryAddress(
   compose: (account: AccountRow) => Promise<{ subject: string; text: string }>,
 ): Promise<void> {
   try {
-    const account = await createAccountStore(env.DIRECTORY).findAccountByEmail(normalizeEmail(email));
+    const account = await findAccountByEmail(env, normalizeEmail(email));
     const to = account && (await findRecoveryEmail(env, account.userId));
     if (account && to !== null) await sendAccountMail(env, account, { to, ...(await compose(account)) });
   } catch (error) {

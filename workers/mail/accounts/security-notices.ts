@@ -8,6 +8,7 @@ import type { Context } from 'hono';
 import { admitAction, findRecoveryEmail } from '../../identity/index.ts';
 import { readNetwork } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import type { JsonApiEnv } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import { composeAutomatic } from '../domain/automatic-message.ts';
@@ -51,7 +52,7 @@ async function sendNotice(
   event: SecurityEvent,
   { headers, now }: { readonly headers: Headers; readonly now: number },
 ): Promise<void> {
-  const account = await createAccountStore(env.DIRECTORY).findAccount(userId);
+  const account = await createAccountStore(directoryOf(env, userId)).findAccount(userId);
   if (!account || !(await admitAction(env, `notice ${event}`, userId, LIMIT, now)).ok) return;
   const [subject, what] = NOTICES[event];
   const domain = account.email.slice(account.email.lastIndexOf('@') + 1);

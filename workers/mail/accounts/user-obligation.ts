@@ -5,7 +5,7 @@
 import type { UserObligation } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
 import { deleteBlobsUnder, userPrefix } from '../bindings/blobs.ts';
-import { createAccountStore } from '../store/account-store.ts';
+import { deleteAccount } from '../store/address-store.ts';
 import { reachMailbox } from './credentials.ts';
 
 export const mailboxObligation: UserObligation = {
@@ -16,7 +16,7 @@ export const mailboxObligation: UserObligation = {
    * idempotent.
    */
   async erase(userId, env) {
-    await createAccountStore(env.DIRECTORY).deleteAccount(userId, createClock(env)());
+    await deleteAccount(env, userId, createClock(env)());
     await reachMailbox(env, userId, (mailbox) => mailbox.erase());
     await deleteBlobsUnder(env, userPrefix(userId));
   },

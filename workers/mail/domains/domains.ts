@@ -80,8 +80,7 @@ export async function saveDomain(
   const before = await findDomain(env, domain);
   let catchAllUserId = before?.catchAllUserId ?? null;
   if (change.catch_all !== undefined) {
-    const found =
-      change.catch_all === null ? null : await findRecipient(env.DIRECTORY, [change.catch_all.toLowerCase()]);
+    const found = change.catch_all === null ? null : await findRecipient(env, [change.catch_all.toLowerCase()]);
     if (change.catch_all !== null && !found) return err(toBadRequest('catch_all', 'No account has this address.'));
     catchAllUserId = found?.userId ?? null;
   }

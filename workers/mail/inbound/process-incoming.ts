@@ -4,6 +4,7 @@
  */
 import { toDeliveryKey } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { ClaimedIncoming, IncomingOutcome } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -220,7 +221,7 @@ export async function putIntoMailbox(
 
 async function quarantine(env: Env, message: ClaimedIncoming, raw: Uint8Array, verdicts: Verdicts): Promise<void> {
   const { subject } = await parseMessage(raw.subarray(0, 256 * 1024));
-  await recordQuarantine(env.DIRECTORY, {
+  await recordQuarantine(directoryOf(env, message.userId), {
     incomingId: message.incomingId,
     userId: message.userId,
     envelopeFrom: message.envelopeFrom,

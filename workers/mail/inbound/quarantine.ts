@@ -1,5 +1,6 @@
 /** The operator's actions on a message in quarantine. Its bytes are stored with the recipient's mailbox. */
 import type { ClaimedIncoming } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
+import { directoryOf, findInAny } from '../../shared/directories.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { noChain } from '../checks/authentication/arc.ts';
@@ -10,7 +11,7 @@ import { putIntoMailbox } from './process-incoming.ts';
 import { OPERATOR_MAILBOX } from './resolve-recipient.ts';
 
 async function findMessage(env: Env, id: string): Promise<ClaimedIncoming | null> {
-  const row = await findQuarantined(env.DIRECTORY, id);
+  const row = await findInAny(env, (database) => findQuarantined(database, id));
   if (!row) return null;
   const found = await openMailbox(env, row.userId).readQuarantined(id);
   return found.ok ? found.value : null;
@@ -23,7 +24,10 @@ export async function openQuarantined(env: Env, id: string): Promise<R2ObjectBod
 
 /** Releases a message from quarantine: delivers it to the Inbox, whatever its verdicts are. Idempotent. */
 export async function releaseQuarantined(env: Env, id: string): Promise<{ messageId: string | null } | null> {
-  const [message, row] = [await findMessage(env, id), await findQuarantined(env.DIRECTORY, id)];
+  const [message, row] = [
+    await findMessage(env, id),
+    await findInAny(env, (database) => findQuarantined(database, id)),
+  ];
   const stored = message && (await openStored(env, message.rawKey));
   // Mail to the operator is read in place and cannot be released.
   if (!message || !row || !stored || row.userId === OPERATOR_MAILBOX) return null;
@@ -39,7 +43,7 @@ export async function releaseQuarantined(env: Env, id: string): Promise<{ messag
   };
   const delivered = await putIntoMailbox(env, message, stored, verdicts, { labels: [], isReleased: true });
   if (!delivered.ok) throw new Error(`not released: ${delivered.error}`);
-  await deleteQuarantined(env.DIRECTORY, id);
+  await deleteQuarantined(directoryOf(env, row.userId), id);
   return { messageId: delivered.value.messageId };
 }
 
@@ -48,6 +52,6 @@ export async function discardQuarantined(env: Env, id: string): Promise<boolean>
   if (!message) return false;
   const end = { outcome: 'refused', detail: 'destroyed by an operator' } as const;
   await openMailbox(env, message.userId).finishIncoming(id, end);
-  await deleteQuarantined(env.DIRECTORY, id);
+  await deleteQuarantined(directoryOf(env, message.userId), id);
   return true;
 }

@@ -1,6 +1,5 @@
 /** Resolves an envelope recipient to a mailbox (domain aliases, `+tags`, wildcards, catch-all), or to the reply that refuses it. */
 import { createClock } from '../../shared/clock.ts';
-import { askReplica } from '../../shared/replica.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
 import { readLimits } from '../accounts/account-limits.ts';
@@ -80,8 +79,8 @@ export async function resolveRecipient(
   const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : '';
   const receivers = returned ? [returned.owner] : listReceivers(path, main);
   const emails = operator === '' ? receivers : [email, `${path.local}@${main}`.toLowerCase(), operator, ...receivers];
-  const receiver = await findRecipient(env.DIRECTORY, emails);
-  const match = receiver ?? (await findCatchAll(env.DIRECTORY, main));
+  const receiver = await findRecipient(env, emails);
+  const match = receiver ?? (await findCatchAll(env, main));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
     const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };
@@ -99,7 +98,7 @@ export async function resolveRecipient(
  */
 async function findInReplica(env: Env, path: MailPath, emails: readonly string[]): Promise<FoundRecipient | null> {
   if (OPERATOR_NAMES.test(path.local) || !(await isHostedDomain(env, path.domain))) return null;
-  return askReplica(env.DIRECTORY, (replica) => findRecipient(replica, emails));
+  return findRecipient(env, emails, 'replica');
 }
 
 function toRecipient(

@@ -14,6 +14,7 @@ import {
   collectOrphans as runRound,
 } from '../../collectors/orphan-rounds.ts';
 import { type Candidate, createCollectorStore, type FoundOrphan } from '../../collectors/store.ts';
+import { byDirectory } from '../../shared/directories.ts';
 import { logError } from '../../shared/log.ts';
 import { listLocations } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
@@ -113,8 +114,9 @@ async function findOrphans(env: Env, keys: readonly Candidate[]) {
     }
   };
   await Promise.all(Array.from({ length: MAILBOXES_IN_PARALLEL_MAX }, askNext));
-  const erased = await createAccountStore(env.DIRECTORY).listErased([...withoutMailbox.keys()]);
-  for (const userId of erased)
+  const homes = [...byDirectory(env, [...withoutMailbox.keys()])];
+  const erased = await Promise.all(homes.map(([database, ids]) => createAccountStore(database).listErased(ids)));
+  for (const userId of erased.flat())
     orphans.push(...(withoutMailbox.get(userId) ?? []).map((each) => ({ ...each, isGivenUp: true })));
   return { orphans, unknown };
 }

@@ -9,6 +9,7 @@
 import type { AutomaticSend } from '../../../durable-objects/mailbox/rules/automatic-store.ts';
 import { findUserById } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';
 import type { Authentication } from '../checks/verdicts.ts';
@@ -22,7 +23,7 @@ import { enqueueMessage, enqueueStored } from './enqueue-message.ts';
 
 /** Resolves once the message is in the outbox, or if it can never be sent because its message or account is gone. */
 export async function sendAutomatic(env: Env, userId: string, send: AutomaticSend): Promise<void> {
-  const account = await createAccountStore(env.DIRECTORY).findAccount(userId);
+  const account = await createAccountStore(directoryOf(env, userId)).findAccount(userId);
   if (!account) return;
   switch (send.kind) {
     case 'forward':

@@ -1,6 +1,9 @@
 /** Logs the state of the outgoing queue once a minute, for alerts. */
+
+import { boundDirectories } from '../../shared/bindings.ts';
 import { createClock } from '../../shared/clock.ts';
 import { recordGauge } from '../../shared/counters.ts';
+import { minOrNull } from '../../shared/directories.ts';
 import { logInfo } from '../../shared/log.ts';
 import { type QueueGroup, readQueueGroups } from '../store/queue-store.ts';
 import { diagnoseQueue } from './domain/recipient-state.ts';
@@ -42,9 +45,33 @@ export function summarize(groups: readonly QueueGroup[], now: number): QueueSumm
   };
 }
 
+/** Reads the queue of all databases by destination, the destinations with the most messages first. */
+async function listGroups(env: Env, now: number): Promise<QueueGroup[]> {
+  const reads = boundDirectories(env).map((database) => readQueueGroups(database, now, DESTINATIONS_MAX));
+  const merged = new Map<string, QueueGroup>();
+  for (const group of (await Promise.all(reads)).flat()) {
+    const other = merged.get(group.destination);
+    merged.set(group.destination, other === undefined ? group : addGroup(other, group));
+  }
+  return [...merged.values()].sort((a, b) => b.messages - a.messages).slice(0, DESTINATIONS_MAX);
+}
+
+const addGroup = (a: QueueGroup, b: QueueGroup): QueueGroup => ({
+  destination: a.destination,
+  held: a.held + b.held,
+  queued: a.queued + b.queued,
+  deferred: a.deferred + b.deferred,
+  messages: a.messages + b.messages,
+  sizeBytes: a.sizeBytes + b.sizeBytes,
+  oldestAt: Math.min(a.oldestAt, b.oldestAt),
+  oldestDueAt: minOrNull(a.oldestDueAt, b.oldestDueAt),
+  due: a.due + b.due,
+  lastReply: a.lastReply ?? b.lastReply,
+});
+
 export async function readQueue(env: Env): Promise<{ summary: QueueSummary; groups: QueueGroup[]; now: number }> {
   const now = createClock(env)();
-  const groups = await readQueueGroups(env.DIRECTORY, now, DESTINATIONS_MAX);
+  const groups = await listGroups(env, now);
   return { summary: summarize(groups, now), groups, now };
 }
 

@@ -55,7 +55,7 @@ async function sendReport(env: Env, report: DueReport): Promise<void> {
     })),
   });
   const sender = report.envelopeFrom.toLowerCase();
-  const own = await findRecipient(env.DIRECTORY, [sender, sender.replace(/\+[^@]*@/, '@')]);
+  const own = await findRecipient(env, [sender, sender.replace(/\+[^@]*@/, '@')]);
   if (own?.userId === report.userId) await putIntoInbox(env, report, Buffer.from(raw), now);
   else
     await enqueueMessage(env, report.userId, {

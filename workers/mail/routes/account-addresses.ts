@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import { requireOperator } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { err, ok } from '../../shared/result.ts';
@@ -12,6 +13,7 @@ import { parseOwnAddress, parseWildcard } from '../domain/email-address.ts';
 import { mayHaveAddresses } from '../domains/hosted-domains.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { createAccountStore } from '../store/account-store.ts';
+import { addAddress } from '../store/address-store.ts';
 import { OPERATOR_ROUTE } from './route.ts';
 
 const NO_ACCOUNT = problem(404, 'no_such_account', 'Mail account not found.');
@@ -24,7 +26,7 @@ const addressSchema = z
 async function findAccountOf(c: Context<JsonApiEnv>, userId: string) {
   const caller = await requireOperator(c);
   if (!caller.ok) return caller;
-  const store = createAccountStore(c.env.DIRECTORY);
+  const store = createAccountStore(directoryOf(c.env, userId));
   const account = await store.findAccount(userId);
   return account ? ok({ store, account }) : err(NO_ACCOUNT);
 }
@@ -67,14 +69,14 @@ export function addAccountAddresses(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const found = await findAccountOf(c, c.req.valid('param').user_id);
       if (!found.ok) return sendProblem(c, found.error);
-      const { store, account } = found.value;
+      const { account } = found.value;
       const { email } = c.req.valid('json');
       const address = parseWildcard(email) ?? parseOwnAddress(email);
       if (address === 'reserved')
         return sendProblem(c, problem(403, 'address_reserved', 'This address is reserved for the operator.'));
       if (address === 'bad_address' || !(await mayHaveAddresses(c.env, address.domain)))
         return sendProblem(c, toBadRequest('email', 'This address cannot be used for an account.'));
-      if (!(await store.insertAddress(address.email, account.userId, createClock(c.env)())))
+      if (!(await addAddress(c.env, address.email, account.userId, createClock(c.env)())))
         return sendProblem(c, problem(409, 'address_taken', 'This address was already issued.'));
       await recordAudit(c, 'address.create', { type: 'user', id: account.userId });
       return c.json({ email: address.email, is_primary: false }, 201);

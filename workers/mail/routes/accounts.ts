@@ -4,6 +4,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { ACCOUNT_TYPES } from '../accounts/account-limits.ts';
@@ -36,8 +37,9 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const store = createAccountStore(c.env.DIRECTORY);
-      const account = await store.findAccount(c.req.valid('param').user_id);
+      const { user_id } = c.req.valid('param');
+      const store = createAccountStore(directoryOf(c.env, user_id));
+      const account = await store.findAccount(user_id);
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
       const { account_type } = c.req.valid('json');
       await store.setAccountType(account.userId, account_type);
@@ -71,7 +73,8 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const account = await createAccountStore(c.env.DIRECTORY).findAccount(c.req.valid('param').user_id);
+      const { user_id } = c.req.valid('param');
+      const account = await createAccountStore(directoryOf(c.env, user_id)).findAccount(user_id);
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
       await ensureMailbox(c.env, account);
       const { messages, missing } = await rebuildMailbox(c.env, account.userId);

@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { AddressForward } from '../../../durable-objects/mailbox/rules/address-forward-store.ts';
 import { recordAudit } from '../../shared/audit.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
@@ -38,7 +39,9 @@ export function addAddressForwards(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const forwards = await own.value.ask((mailbox) => mailbox.listAddressForwards());
       if (!forwards.ok) return sendProblem(c, forwards.error);
-      const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(own.value.user.userId);
+      const addresses = await createAccountStore(directoryOf(c.env, own.value.user.userId)).listAddresses(
+        own.value.user.userId,
+      );
       return c.json(forwards.value.filter(({ email }) => addresses.includes(email)).map(toJson), 200);
     },
   );
@@ -67,7 +70,7 @@ export function addAddressForwards(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId } = caller.value;
       const email = c.req.valid('param').email.toLowerCase();
-      const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(userId);
+      const addresses = await createAccountStore(directoryOf(c.env, userId)).listAddresses(userId);
       if (!addresses.includes(email)) return sendProblem(c, NO_ADDRESS);
       const forward = { email, targets: [...new Set(to)], keepsCopy };
       const saved = await callMailbox(c.env, userId, (mailbox) => mailbox.saveAddressForward(forward));

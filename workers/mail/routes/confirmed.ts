@@ -20,6 +20,7 @@ import {
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
@@ -107,7 +108,10 @@ async function checkConfirmation(
   const guesser = { session: credentialId, client: readClient(c.req.raw.headers) };
   const admitted = await admitGuess(c.env, email ?? userId, guesser, now);
   if (!admitted.ok) return admitted;
-  const verified = await verifyPassword(given.password, await createLoginStore(c.env.DIRECTORY).findPassword(userId));
+  const verified = await verifyPassword(
+    given.password,
+    await createLoginStore(directoryOf(c.env, userId)).findPassword(userId),
+  );
   if (!verified.ok) return verified;
   if (!verified.value) return err(WRONG_PASSWORD);
   const factor = await checkSecondFactor(c.env, userId, given, now);
@@ -116,7 +120,7 @@ async function checkConfirmation(
     await recordAudit(c, 'login.second_factor_failed', { type: 'user', id: userId }, { during: 'confirmation' });
     return err(WRONG_FACTOR);
   }
-  const { needsPasskey } = await createPasskeyStore(c.env.DIRECTORY).readPasswordRule(userId);
+  const { needsPasskey } = await createPasskeyStore(directoryOf(c.env, userId)).readPasswordRule(userId);
   if (needsPasskey) return err(FACTOR_NEEDED);
   await forgiveGuesses(c.env, email ?? userId, guesser, now);
   return ok(user);

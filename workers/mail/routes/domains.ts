@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import { toAuditRow } from '../../shared/audit.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -92,7 +93,9 @@ const toChange = (value: string | null | undefined) =>
   value === undefined ? undefined : value === null ? 'removed' : 'set';
 
 async function toJson(env: Env, row: DomainRow): Promise<z.infer<typeof domainSchema>> {
-  const account = row.catchAllUserId ? await createAccountStore(env.DIRECTORY).findAccount(row.catchAllUserId) : null;
+  const account = row.catchAllUserId
+    ? await createAccountStore(directoryOf(env, row.catchAllUserId)).findAccount(row.catchAllUserId)
+    : null;
   return {
     domain: row.domain,
     is_hosted: row.isHosted,

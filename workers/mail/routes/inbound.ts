@@ -123,7 +123,7 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const totals = await readLedgerTotals(c.env.DIRECTORY);
+      const totals = await readLedgerTotals(c.env);
       const { inbox, junk, folder, quarantine, refused } = totals;
       const refusals = await listRefusals(c.env.DIRECTORY, 200);
       return c.json(

@@ -3,6 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
 import { recordAudit, toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -23,6 +24,7 @@ import { mayHaveAddresses } from '../domains/hosted-domains.ts';
 import { nameSchema } from '../schemas/account.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
 import { createAccountStore } from '../store/account-store.ts';
+import { addAddress } from '../store/address-store.ts';
 import {
   CONFIRMATION,
   confirmationBody,
@@ -158,7 +160,9 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(caller.value.userId);
+      const addresses = await createAccountStore(directoryOf(c.env, caller.value.userId)).listAddresses(
+        caller.value.userId,
+      );
       return c.json(
         addresses.map((email) => ({ email, is_primary: email === caller.value.email })),
         200,
@@ -191,11 +195,11 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       if (address === 'bad_address' || !(await mayHaveAddresses(c.env, address.domain))) {
         return sendProblem(c, toBadRequest('email', 'This address cannot be used for an account.'));
       }
-      const store = createAccountStore(c.env.DIRECTORY);
+      const store = createAccountStore(directoryOf(c.env, caller.value.userId));
       if ((await store.listAddresses(caller.value.userId)).length >= ADDRESSES_MAX) {
         return sendProblem(c, problem(409, 'too_many', `An account may have at most ${ADDRESSES_MAX} addresses.`));
       }
-      const isNew = await store.insertAddress(address.email, caller.value.userId, createClock(c.env)());
+      const isNew = await addAddress(c.env, address.email, caller.value.userId, createClock(c.env)());
       if (!isNew) return sendProblem(c, problem(409, 'address_taken', 'This address was already issued.'));
       await recordAudit(c, 'address.create', { type: 'user', id: caller.value.userId });
       return c.json({ email: address.email, is_primary: false }, 201);

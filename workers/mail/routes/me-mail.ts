@@ -3,6 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { VacationSettings } from '../../../durable-objects/mailbox/database/store.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { admitForwardInvitation } from '../accounts/forward-invitations.ts';
@@ -11,6 +12,7 @@ import { readTransportSettings } from '../bindings/transport-settings.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { vacationSchema } from '../schemas/filter.ts';
 import { createAccountStore } from '../store/account-store.ts';
+import { listSenders } from '../store/address-store.ts';
 import { CONFIRMATION, requireConfirmed, SESSION_ROUTE } from './confirmed.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
@@ -62,7 +64,9 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
       if (startsAt !== null && endsAt !== null && endsAt <= startsAt) {
         return sendProblem(c, toBadRequest('ends_at', 'The end must be after the start.'));
       }
-      const addresses = await createAccountStore(c.env.DIRECTORY).listAddresses(own.value.user.userId);
+      const addresses = await createAccountStore(directoryOf(c.env, own.value.user.userId)).listAddresses(
+        own.value.user.userId,
+      );
       const vacation = { isEnabled: body.enabled, subject: body.subject, body: body.body, startsAt, endsAt, addresses };
       const written = await own.value.ask((mailbox) => mailbox.writeSettings({ vacation }));
       return written.ok ? c.json(toVacationJson(vacation), 200) : sendProblem(c, written.error);
@@ -114,7 +118,7 @@ export function addForwardTargets(api: OpenAPIHono<JsonApiEnv>): void {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { userId } = own.value.user;
-      if ((await createAccountStore(c.env.DIRECTORY).listSenders(userId)).includes(email)) {
+      if ((await listSenders(c.env, userId)).includes(email)) {
         return sendProblem(c, toBadRequest('email', 'This is one of your own addresses.'));
       }
       const admitted = await admitForwardInvitation(c.env, email, userId, createClock(c.env)());

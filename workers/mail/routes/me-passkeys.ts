@@ -4,6 +4,7 @@ import { addPasskey, beginPasskey, createPasskeyStore } from '../../identity/ind
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -52,7 +53,9 @@ export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const rows = await createPasskeyStore(c.env.DIRECTORY).listPasskeys(ownerOf(caller.value.userId));
+      const rows = await createPasskeyStore(directoryOf(c.env, caller.value.userId)).listPasskeys(
+        ownerOf(caller.value.userId),
+      );
       return c.json({ data: rows.map(toPasskeyJson), next_cursor: null }, 200);
     },
   );
@@ -124,7 +127,7 @@ function addPasskeyChanges(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const store = createPasskeyStore(c.env.DIRECTORY);
+      const store = createPasskeyStore(directoryOf(c.env, caller.value.userId));
       const { passkey_id } = c.req.valid('param');
       const renamed = await store.renamePasskey(ownerOf(caller.value.userId), passkey_id, c.req.valid('json').name);
       return renamed ? c.json(toPasskeyJson(renamed), 200) : sendProblem(c, NOT_FOUND);
@@ -148,7 +151,7 @@ function addPasskeyChanges(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId } = caller.value;
       const { passkey_id } = c.req.valid('param');
-      const store = createPasskeyStore(c.env.DIRECTORY);
+      const store = createPasskeyStore(directoryOf(c.env, caller.value.userId));
       if (await store.deletePasskey(userId, passkey_id)) {
         await recordAudit(c, 'passkey.delete', { type: 'user', id: userId }, { passkey_id });
         noticeOwner(c, userId, 'passkey_removed');
@@ -175,7 +178,10 @@ function addPasswordRule(api: OpenAPIHono<JsonApiEnv>): void {
       const { needs_passkey, ...confirmation } = c.req.valid('json');
       const caller = await requireConfirmed(c, confirmation);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const isSet = await createPasskeyStore(c.env.DIRECTORY).requirePasskey(caller.value.userId, needs_passkey);
+      const isSet = await createPasskeyStore(directoryOf(c.env, caller.value.userId)).requirePasskey(
+        caller.value.userId,
+        needs_passkey,
+      );
       if (!isSet) return sendProblem(c, NO_PASSKEY);
       await recordAudit(c, 'password_rule.set', { type: 'user', id: caller.value.userId }, { needs_passkey });
       noticeOwner(c, caller.value.userId, 'password_rule');
@@ -198,7 +204,9 @@ function addPasswordRule(api: OpenAPIHono<JsonApiEnv>): void {
         readConfirmation(c, () => c.req.valid('json')),
       );
       if (!caller.ok) return sendProblem(c, caller.error);
-      const isGone = await createPasskeyStore(c.env.DIRECTORY).deletePassword(caller.value.userId);
+      const isGone = await createPasskeyStore(directoryOf(c.env, caller.value.userId)).deletePassword(
+        caller.value.userId,
+      );
       if (!isGone) return sendProblem(c, NO_PASSKEY);
       await recordAudit(c, 'password.delete', { type: 'user', id: caller.value.userId });
       noticeOwner(c, caller.value.userId, 'password_removed');

@@ -10,6 +10,7 @@ import {
 } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { logError } from '../../shared/log.ts';
 import { problem } from '../../shared/problem.ts';
@@ -18,6 +19,7 @@ import { noticeOwner } from '../accounts/security-notices.ts';
 import { sendAccountMail } from '../outbound/account-mail.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { createAccountStore } from '../store/account-store.ts';
+import { listSenders } from '../store/address-store.ts';
 import {
   CONFIRMATION,
   confirmationBody,
@@ -37,7 +39,7 @@ const emailSchema = z.email().max(254).toLowerCase();
 /** Notifies the owner of an address that it can no longer recover the account. Never throws. */
 async function notifyFormerAddress(env: Env, userId: string, to: string): Promise<void> {
   try {
-    const account = await createAccountStore(env.DIRECTORY).findAccount(userId);
+    const account = await createAccountStore(directoryOf(env, userId)).findAccount(userId);
     if (!account) return;
     await sendAccountMail(env, account, {
       to,
@@ -83,10 +85,9 @@ export function addRecoveryAddress(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireConfirmed(c, confirmation);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId } = caller.value;
-      const accounts = createAccountStore(c.env.DIRECTORY);
-      const account = await accounts.findAccount(userId);
+      const account = await createAccountStore(directoryOf(c.env, userId)).findAccount(userId);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
-      if ((await accounts.listSenders(userId)).includes(email)) {
+      if ((await listSenders(c.env, userId)).includes(email)) {
         return sendProblem(c, toBadRequest('email', 'This is one of your own addresses.'));
       }
       const now = createClock(c.env)();

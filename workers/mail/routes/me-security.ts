@@ -18,6 +18,7 @@ import {
 } from '../../identity/index.ts';
 import { recordAudit, toAuditRow } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf, homeOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { endSession, listSessions } from '../accounts/credentials.ts';
@@ -81,9 +82,9 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       const now = createClock(c.env)();
       const others = { except: credentialId, ...(keepsTokens ? { kind: 'session' as const } : {}) };
       await endingCredentials(c.env, userId, others, () =>
-        createLoginStore(c.env.DIRECTORY).replacePassword(userId, hash.value, keepsTokens, now, audit),
+        createLoginStore(directoryOf(c.env, userId)).replacePassword(userId, hash.value, keepsTokens, now, audit),
       );
-      if (!keepsTokens) await publishRevocations(c.env);
+      if (!keepsTokens) await publishRevocations(c.env, [homeOf(userId)]);
       noticeOwner(c, userId, 'password');
       return c.body(null, 204);
     },

@@ -1,6 +1,7 @@
 /** `/v1/me`: the profile of the caller. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createLoginStore, requireMailUser } from '../../identity/index.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { reachMailbox } from '../accounts/credentials.ts';
 import { nameSchema, profileSchema } from '../schemas/account.ts';
@@ -48,7 +49,7 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
         if (!written.ok) return sendProblem(c, written.error);
       }
       if (name !== undefined) {
-        await createLoginStore(c.env.DIRECTORY).renameUser(userId, name);
+        await createLoginStore(directoryOf(c.env, userId)).renameUser(userId, name);
         await reachMailbox(c.env, userId, (mailbox) => mailbox.renameHolder(name));
       }
       const profile = await readProfile(c.env, userId);

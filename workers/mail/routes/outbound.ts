@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit.ts';
+import { compareText, readMerged } from '../../shared/directories.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -137,7 +138,9 @@ export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {
       if (after === undefined) return sendProblem(c, INVALID_CURSOR);
       const { summary, groups, now } = await readQueue(c.env);
       const from = after && { queuedAt: after.at, outboxId: after.id };
-      const rows = await listQueue(c.env.DIRECTORY, destination, from, limit + 1);
+      const read = (database: D1Database) => listQueue(database, destination, from, limit + 1);
+      const oldestFirst = (a: QueueRow, b: QueueRow) => a.queuedAt - b.queuedAt || compareText(a.outboxId, b.outboxId);
+      const rows = await readMerged(c.env, read, oldestFirst, limit + 1);
       return c.json(
         {
           size: summary.size,
@@ -175,7 +178,9 @@ function addErrors(api: OpenAPIHono<JsonApiEnv>): void {
       const before = readTimeCursor(cursor);
       if (before === undefined) return sendProblem(c, INVALID_CURSOR);
       const from = before && { createdAt: before.at, errorId: before.id };
-      const rows = await listErrors(c.env.DIRECTORY, from, limit + 1);
+      const read = (database: D1Database) => listErrors(database, from, limit + 1);
+      const newestFirst = (a: ErrorRow, b: ErrorRow) => b.createdAt - a.createdAt || compareText(b.errorId, a.errorId);
+      const rows = await readMerged(c.env, read, newestFirst, limit + 1);
       return c.json(
         toTimePage(rows, limit, ({ createdAt, errorId }) => ({ at: createdAt, id: errorId }), toErrorJson),
         200,

@@ -4,6 +4,7 @@ import { admitClient, beginPasskeyLogin, findSuspended, forgiveGuesses, verifyPa
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -63,7 +64,7 @@ export function addPasskeyLogin(api: OpenAPIHono<JsonApiEnv>): void {
       const { response } = c.req.valid('json');
       const user = await verifyPasskey(c.env, 'user', response, appOrigin(c.env, c.req.url), now);
       if (!user.ok) return sendProblem(c, user.error);
-      const account = await createAccountStore(c.env.DIRECTORY).findAccount(user.value);
+      const account = await createAccountStore(directoryOf(c.env, user.value)).findAccount(user.value);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
       if ((await findSuspended(c.env, [account.userId])).length > 0) return sendProblem(c, SUSPENDED);
       await ensureMailbox(c.env, account, continentOf(c.req.raw));

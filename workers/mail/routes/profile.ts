@@ -1,22 +1,24 @@
 /** The profile of an account: facts of the identity user, the addresses and the mailbox in one document. */
 import { createLoginStore, createPasskeyStore, findRecoveryEmail, findUserById } from '../../identity/index.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { readLimits } from '../accounts/account-limits.ts';
 import type { Profile } from '../schemas/account.ts';
 import { createAccountStore } from '../store/account-store.ts';
+import { listSenders } from '../store/address-store.ts';
 import { callMailbox, toTime } from './route.ts';
 
 /** @returns the profile; 404 for a user without a mailbox, 503 when the mailbox cannot be reached. */
 export async function readProfile(env: Env, userId: string): Promise<Result<Profile, Problem>> {
-  const accounts = createAccountStore(env.DIRECTORY);
+  const directory = directoryOf(env, userId);
   const [account, user, addresses, factor, recoveryEmail, passwordRule, mailbox] = await Promise.all([
-    accounts.findAccount(userId),
+    createAccountStore(directory).findAccount(userId),
     findUserById(env, userId),
-    accounts.listSenders(userId),
-    createLoginStore(env.DIRECTORY).findSecondFactor(userId),
+    listSenders(env, userId),
+    createLoginStore(directory).findSecondFactor(userId),
     findRecoveryEmail(env, userId),
-    createPasskeyStore(env.DIRECTORY).readPasswordRule(userId),
+    createPasskeyStore(directory).readPasswordRule(userId),
     callMailbox(env, userId, (box) => box.readProfile()),
   ]);
   if (!account || !user) return err(problem(404, 'no_mailbox', 'This user has no mailbox.'));

@@ -2,6 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit.ts';
+import { compareText, readMerged } from '../../shared/directories.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -63,7 +64,10 @@ export function addQuarantine(api: OpenAPIHono<JsonApiEnv>): void {
       const key = readTimeCursor(cursor);
       if (key === undefined) return sendProblem(c, INVALID_CURSOR);
       const before = key && { createdAt: key.at, incomingId: key.id };
-      const rows = await listQuarantine(c.env.DIRECTORY, before, limit + 1);
+      const read = (database: D1Database) => listQuarantine(database, before, limit + 1);
+      const newestFirst = (a: QuarantineRow, b: QuarantineRow) =>
+        b.createdAt - a.createdAt || compareText(b.incomingId, a.incomingId);
+      const rows = await readMerged(c.env, read, newestFirst, limit + 1);
       return c.json(
         toTimePage(rows, limit, ({ createdAt, incomingId }) => ({ at: createdAt, id: incomingId }), toItemJson),
         200,

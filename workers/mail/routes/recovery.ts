@@ -4,6 +4,7 @@ import { admitClient, createPasswordReset, readClient, requireOperator, resetPas
 import { appOrigin } from '../../shared/app-origin.ts';
 import { recordAudit } from '../../shared/audit.ts';
 import { createClock } from '../../shared/clock.ts';
+import { directoryOf } from '../../shared/directories.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
 import { admitRecoveryMail, mailLoginCode, mailResetLink, toResetUrl } from '../accounts/recovery.ts';
@@ -31,7 +32,8 @@ export function addRecovery(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const account = await createAccountStore(c.env.DIRECTORY).findAccount(c.req.valid('param').user_id);
+      const { user_id } = c.req.valid('param');
+      const account = await createAccountStore(directoryOf(c.env, user_id)).findAccount(user_id);
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
       const origin = appOrigin(c.env, c.req.url);
       const now = createClock(c.env)();

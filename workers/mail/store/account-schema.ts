@@ -21,6 +21,15 @@ export const mailAddress = sqliteTable(
   (table) => [index('mail_address_user').on(table.userId)],
 );
 
+/**
+ * Number of groups of databases that this database knows, a single row; 1 without it. While there are more groups, this database
+ * issues no addresses, because a newer group does.
+ */
+export const directoryGroup = sqliteTable('directory_group', {
+  one: integer('one').primaryKey(),
+  groups: integer('groups').notNull(),
+});
+
 /** Invitations to register, for `REGISTRATION=invite`. Each is valid only once. */
 export const mailInvite = sqliteTable('mail_invite', {
   inviteSha256: text('invite_sha256').primaryKey(),

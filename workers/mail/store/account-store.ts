@@ -1,8 +1,7 @@
-/** The SQL of accounts and addresses in DIRECTORY. */
+/** The SQL of accounts and addresses in one database of people. `address-store.ts` finds the database. */
 import { and, asc, eq, gt, isNull, notExists, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readAll, statement } from '../../shared/statement.ts';
-import { findUniqueConflict } from '../../shared/unique-conflict.ts';
 import { mailAccount, mailAddress, mailErasedAccount, mailInvite } from './account-schema.ts';
 import { deleteOperatorRows } from './erasure-store.ts';
 
@@ -51,15 +50,6 @@ export function createAccountStore(database: D1Database) {
         .limit(limit);
     },
 
-    async isAddressIssued(email: string): Promise<boolean> {
-      const row = await db
-        .select({ email: mailAddress.email })
-        .from(mailAddress)
-        .where(eq(mailAddress.email, email))
-        .get();
-      return row !== undefined;
-    },
-
     /** Lists the addresses of a user, oldest first. The first is the one that the account was registered with. */
     async listAddresses(userId: string): Promise<string[]> {
       const rows = await db
@@ -75,26 +65,7 @@ export function createAccountStore(database: D1Database) {
       return (await readAll(database, listSenders, { userId })).map((row) => row.email);
     },
 
-    /** Inserts an account. @returns false if the address was ever issued to a user. */
-    async insertAccount(row: AccountRow): Promise<boolean> {
-      try {
-        await db.batch([
-          db.insert(mailAddress).values({ email: row.email, userId: row.userId, createdAt: row.createdAt }),
-          db.insert(mailAccount).values(row),
-        ]);
-        return true;
-      } catch (error) {
-        if (findUniqueConflict(error) !== null) return false;
-        throw error;
-      }
-    },
-
-    async insertAddress(email: string, userId: string, now: number): Promise<boolean> {
-      const row = { email, userId, createdAt: now };
-      return (await db.insert(mailAddress).values(row).onConflictDoNothing().run()).meta.changes === 1;
-    },
-
-    /** Takes an address from its user. It is never issued again. */
+    /** Takes an address from its user. */
     async retireAddress(email: string, userId: string): Promise<boolean> {
       const own = and(eq(mailAddress.email, email), eq(mailAddress.userId, userId));
       return (await db.update(mailAddress).set({ userId: null }).where(own).run()).meta.changes === 1;
@@ -104,7 +75,7 @@ export function createAccountStore(database: D1Database) {
       await db.update(mailAccount).set({ accountType }).where(eq(mailAccount.userId, userId));
     },
 
-    /** Deletes an account and writes a tombstone. The account's addresses are never issued again. Idempotent. */
+    /** Deletes an account with the addresses that this database has, and writes a tombstone. Idempotent. */
     async deleteAccount(userId: string, now: number): Promise<void> {
       const tombstone = db
         .select({ userId: mailAccount.userId, erasedAt: sql<number>`${now}`.as('erased_at') })

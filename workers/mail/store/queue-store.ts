@@ -1,13 +1,14 @@
 /**
- * The operator's tables in DIRECTORY. The outboxes themselves are in the mailboxes. Each mailbox pushes its changes to these tables
+ * The operator's tables in the databases of people. The outboxes themselves are in the mailboxes. Each mailbox pushes its changes to these tables
  * with version numbers. So the totals are right a second after the last change, and after any crash.
- *
- * Gap: one D1 database has all of these tables. More than a few thousand messages per second need several databases.
+ * The rows of a user are in the database that has the user.
  */
 import { and, asc, desc, eq, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import type { IncomingLedger } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
 import type { OutboxSnapshot } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
+import { boundDirectories } from '../../shared/bindings.ts';
+import { minOrNull } from '../../shared/directories.ts';
 import { mailError, mailLedger, mailQueue, mailRefusal } from './domain-schema.ts';
 import { dropIfErased } from './erasure-store.ts';
 
@@ -199,7 +200,27 @@ export interface LedgerTotals {
   readonly refused: number;
 }
 
-export async function readLedgerTotals(database: D1Database): Promise<LedgerTotals> {
+/** Reads the totals over all mailboxes. */
+export async function readLedgerTotals(env: Env): Promise<LedgerTotals> {
+  const [first, ...others] = await Promise.all(boundDirectories(env).map(readTotals));
+  if (!first) throw new Error('DIRECTORY is always bound');
+  return others.reduce(
+    (sum, row) => ({
+      accepted: sum.accepted + row.accepted,
+      pending: sum.pending + row.pending,
+      deferred: sum.deferred + row.deferred,
+      oldestPendingAt: minOrNull(sum.oldestPendingAt, row.oldestPendingAt),
+      inbox: sum.inbox + row.inbox,
+      junk: sum.junk + row.junk,
+      folder: sum.folder + row.folder,
+      quarantine: sum.quarantine + row.quarantine,
+      refused: sum.refused + row.refused,
+    }),
+    first,
+  );
+}
+
+async function readTotals(database: D1Database): Promise<LedgerTotals> {
   const row = await drizzle(database)
     .select({
       accepted: sql<number>`coalesce(sum(${mailLedger.accepted}), 0)`,

@@ -1,5 +1,5 @@
 /**
- * Checks that DIRECTORY is the database that the snapshots in the locations came from, and not an older copy. Otherwise its new
+ * Checks that DIRECTORY, or another database of people, is the database that the snapshots in the locations came from, and not an older copy. Otherwise its new
  * snapshots would replace the right ones. DIRECTORY (`collector`, row `directory`) and each location (`owners/directory`) hold a
  * random id and the folder of the newest snapshot.
  */
@@ -7,8 +7,13 @@ import { createCollectorStore } from '../../collectors/store.ts';
 import { listMetadata } from '../engine/blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 
-export const DIRECTORY_SNAPSHOTS = 'snapshots/directory/';
-const OWNER_KEY = 'owners/directory';
+/** Name of the database of a context in the keys of its snapshots and its owner ids. */
+const nameOf = ({ directoryNumber: number }: EngineContext): string =>
+  number === 0 ? 'directory' : `directory-${number}`;
+
+/** Prefix of the keys of the snapshots of DIRECTORY, or of another database of people. */
+export const snapshotsOf = (context: EngineContext): string => `snapshots/${nameOf(context)}/`;
+const ownerKeyOf = (context: EngineContext): string => `owners/${nameOf(context)}`;
 
 interface DirectoryOwner {
   readonly id: string;
@@ -18,14 +23,14 @@ interface DirectoryOwner {
 
 const openStore = (context: EngineContext) => createCollectorStore(context.directory, 'directory');
 
-async function readOwnerObject(bucket: R2Bucket): Promise<DirectoryOwner | null> {
-  const object = await bucket.get(OWNER_KEY);
+async function readOwnerObject(context: EngineContext, bucket: R2Bucket): Promise<DirectoryOwner | null> {
+  const object = await bucket.get(ownerKeyOf(context));
   return object === null ? null : ((await object.json()) as DirectoryOwner);
 }
 
 async function write(context: EngineContext, owner: DirectoryOwner): Promise<void> {
   await openStore(context).setOwner(owner.id, owner.folder);
-  await Promise.all(context.locations.map((bucket) => bucket.put(OWNER_KEY, JSON.stringify(owner))));
+  await Promise.all(context.locations.map((bucket) => bucket.put(ownerKeyOf(context), JSON.stringify(owner))));
 }
 
 /** Makes DIRECTORY the owner of the snapshots in the locations, after a rebuild or on an operator's order. */
@@ -47,14 +52,16 @@ export async function isDirectoryLost(context: EngineContext): Promise<boolean> 
   const owner = await openStore(context).findOwner();
   if (owner === REBUILDING) return true;
   if (owner !== null) return false;
-  return (await Promise.all(context.locations.map(readOwnerObject))).some((stored) => stored !== null);
+  return (await Promise.all(context.locations.map((bucket) => readOwnerObject(context, bucket)))).some(
+    (stored) => stored !== null,
+  );
 }
 
 async function findDoubt(context: EngineContext, id: string | null, newest: string): Promise<string | null> {
-  const owners = await Promise.all(context.locations.map(readOwnerObject));
+  const owners = await Promise.all(context.locations.map((bucket) => readOwnerObject(context, bucket)));
   if (id === null) {
     if (owners.some((owner) => owner !== null)) return 'DIRECTORY has no owner id: it is new, or it was lost';
-    const folders = await listMetadata(context, DIRECTORY_SNAPSHOTS, '/');
+    const folders = await listMetadata(context, snapshotsOf(context), '/');
     return folders.length > 0 ? 'the locations have snapshots of DIRECTORY, but no owner id' : null;
   }
   for (const owner of owners) {

@@ -1,7 +1,7 @@
 /**
- * Hourly snapshot of DIRECTORY (users, keys, tokens, policies, buckets, domains and all other tables) in every
+ * Hourly snapshot of DIRECTORY, or of another database of people (users, keys, tokens, policies, buckets, domains and all other tables) in every
  * location, and the rebuild from it. Keys: `snapshots/directory/<time>/<table>/<n>.json.gz`, and `manifest.json.gz`
- * last.
+ * last. Those of `DIRECTORY_3` begin with `snapshots/directory-3/`.
  *
  * A snapshot holds secrets encrypted with `MASTER_KEY`, and tokens and passwords as hashes.
  *
@@ -20,13 +20,7 @@ import {
   readDirectoryPage,
   restoreDirectoryRows,
 } from '../engine/store/directory-store.ts';
-import {
-  beginRebuild,
-  beginSnapshot,
-  DIRECTORY_SNAPSHOTS,
-  isRebuilding,
-  takeOverSnapshots,
-} from './directory-owner.ts';
+import { beginRebuild, beginSnapshot, isRebuilding, snapshotsOf, takeOverSnapshots } from './directory-owner.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
 /** Number of hourly snapshots that are kept: two days. */
@@ -46,7 +40,7 @@ const pageKey = (folder: string, table: string, page: number): string =>
  * @throws SnapshotRefused
  */
 export async function snapshotDirectory(context: EngineContext): Promise<DirectoryManifest> {
-  const folder = `${DIRECTORY_SNAPSHOTS}${new Date(context.now()).toISOString()}/`;
+  const folder = `${snapshotsOf(context)}${new Date(context.now()).toISOString()}/`;
   const doubt = await beginSnapshot(context, folder);
   if (doubt !== null) throw new SnapshotRefused(doubt);
   const pages: Record<string, number> = {};
@@ -63,9 +57,13 @@ export async function snapshotDirectory(context: EngineContext): Promise<Directo
   }
   const manifest = { finished_at: context.now(), pages, rows };
   await writeMetadata(context, `${folder}manifest.json.gz`, manifest);
-  const folders = await listMetadata(context, DIRECTORY_SNAPSHOTS, '/');
+  const folders = await listMetadata(context, snapshotsOf(context), '/');
   for (const old of folders.slice(0, -KEPT)) await removeMetadata(context, old);
-  logInfo('directory_snapshot_written', { users: rows.user ?? 0, buckets: rows.bucket ?? 0 });
+  logInfo('directory_snapshot_written', {
+    directory: context.directoryNumber,
+    users: rows.user ?? 0,
+    buckets: rows.bucket ?? 0,
+  });
   return manifest;
 }
 
@@ -91,7 +89,7 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
   await beginRebuild(context);
   const report: DirectoryReport = { snapshot: null, rows_restored: 0, buckets_recovered: 0 };
   const tables = await listDirectoryTables(context);
-  for (const folder of (await listMetadata(context, DIRECTORY_SNAPSHOTS, '/')).reverse()) {
+  for (const folder of (await listMetadata(context, snapshotsOf(context), '/')).reverse()) {
     const manifest = await readMetadata<DirectoryManifest>(context, `${folder}manifest.json.gz`);
     if (!manifest) continue;
     report.snapshot = folder;
@@ -108,9 +106,10 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
     }
     break;
   }
-  report.buckets_recovered = await alignDirectoryBuckets(context);
+  if (context.directoryNumber === 0) report.buckets_recovered = await alignDirectoryBuckets(context);
   await takeOverSnapshots(context);
   logInfo('directory_rebuilt', {
+    directory: context.directoryNumber,
     rows_restored: report.rows_restored,
     buckets_recovered: report.buckets_recovered,
   });

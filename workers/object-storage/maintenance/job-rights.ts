@@ -1,7 +1,9 @@
 /** Rights of a job: an operator's job may do everything. A user's job may do what the user may do at the time of each step. */
 import { findActingUser, type UserPrincipal } from '../../identity/index.ts';
+import { homeOf } from '../../shared/directories.ts';
 import { toRetainUntil } from '../domain/object-lock.ts';
 import type { EngineContext } from '../engine/model/context.ts';
+import { atDirectory } from '../engine/model/context.ts';
 import type { Bucket, ObjectLock, ObjectMetadata, StoredVersion } from '../engine/model/contract.ts';
 import { addRequestTags, mayAccess } from '../s3/access/authorise.ts';
 import { objectLockOf, ownerOf, ownershipOf } from '../s3/access/bucket-configuration.ts';
@@ -64,7 +66,8 @@ export async function findRights(
   }: { readonly userId: string | null; readonly scopes: readonly string[] | null; readonly prefix: string },
 ): Promise<JobRights | null> {
   if (userId === null) return OF_OPERATOR;
-  const user = await findActingUser(context.directory, userId, scopes);
+  const { directory } = atDirectory(context, homeOf(userId));
+  const user = await findActingUser(directory, userId, scopes);
   return user && rightsOf(user, prefix, context.now());
 }
 

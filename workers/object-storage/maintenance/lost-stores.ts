@@ -2,7 +2,7 @@
 
 import { createClock } from '../../shared/clock.ts';
 import { createEngineContext } from '../engine/index.ts';
-import { inTime } from '../engine/model/context.ts';
+import { atDirectory, inTime } from '../engine/model/context.ts';
 import { findBackup } from '../engine/store/claims.ts';
 import { isClaimed } from '../engine/store/journal-store.ts';
 import { isDirectoryLost } from './directory-owner.ts';
@@ -19,7 +19,10 @@ export async function findLostDatabases(env: Env): Promise<string[]> {
   const isShardLost = async (shard: number) =>
     !(await isClaimed(context, shard)) && (await findBackup(context, shard)) === true;
   const databases = [
-    { name: 'DIRECTORY', isLost: isDirectoryLost(context) },
+    ...context.directories.map((_, number) => ({
+      name: number === 0 ? 'DIRECTORY' : `DIRECTORY_${number}`,
+      isLost: isDirectoryLost(atDirectory(context, number)),
+    })),
     ...context.shards.map((_, shard) => ({ name: `OBJECTS_${shard}`, isLost: isShardLost(shard) })),
   ];
   const lost = databases.map(async ({ name, isLost }) =>

@@ -7,7 +7,7 @@ import { createClock } from '../../shared/clock.ts';
 import { currentInvocation, runInvocation } from '../../shared/invocation.ts';
 import { logError, logInfo } from '../../shared/log.ts';
 import { createEngineContext } from '../engine/index.ts';
-import type { EngineContext } from '../engine/model/context.ts';
+import { atDirectory, type EngineContext } from '../engine/model/context.ts';
 import { isAnyMissing } from '../engine/store/blob-store.ts';
 import { forgetReceipts } from '../engine/store/delete-store.ts';
 import { hasDueEvents } from '../engine/store/event-store.ts';
@@ -44,7 +44,7 @@ export type StorageTask = Traced &
     | { readonly kind: 'copies'; readonly shard: number }
     | { readonly kind: 'repair'; readonly shard: number; readonly blob_id: string }
     | { readonly kind: 'snapshot'; readonly shard: number }
-    | { readonly kind: 'directory'; readonly shard: 0 }
+    | { readonly kind: 'directory'; readonly shard: 0; readonly directory?: number }
   );
 
 /** Maximum number of rounds, steps and bytes of each kind of work in one run. */
@@ -62,8 +62,9 @@ const LEASE_MS = 300_000;
 const EVENTS_LEASE_MS = 120_000;
 /** Age of a slot move after which its mover counts as dead and cron finishes the move. */
 const MOVE_AGE_MS = 600_000;
-/** Minute of each hour in which the snapshot of DIRECTORY is written. */
+/** Minute of each hour in which the snapshot of DIRECTORY is written. That of DIRECTORY_n is written n minutes later. */
 const DIRECTORY_SNAPSHOT_MINUTE = 23;
+const MINUTES_PER_HOUR = 60;
 /** Maximum number of jobs that cron continues at a time. */
 const JOBS_MAX = 100;
 const DAILY = '17 3 * * *';
@@ -151,15 +152,22 @@ export async function runStorageSchedule(
   await start(context, tasks);
 }
 
-/** Sends the task of the hourly snapshot of DIRECTORY. */
+/** Sends the tasks of the hourly snapshots of the databases of people. */
 export async function runDirectorySchedule(
   controller: ScheduledController,
   env: Env,
   ctx: ExecutionContext,
 ): Promise<void> {
   const minute = new Date(controller.scheduledTime).getUTCMinutes();
-  if (minute !== DIRECTORY_SNAPSHOT_MINUTE || controller.cron === DAILY) return;
-  await start(createEngineContext(env, createClock(env), ctx), [{ kind: 'directory', shard: 0 }]);
+  if (controller.cron === DAILY) return;
+  const context = createEngineContext(env, createClock(env), ctx);
+  const due = [...context.directories.keys()].filter(
+    (number) => (DIRECTORY_SNAPSHOT_MINUTE + number) % MINUTES_PER_HOUR === minute,
+  );
+  await start(
+    context,
+    due.map((directory): StorageTask => ({ kind: 'directory', shard: 0, directory })),
+  );
 }
 
 /** Whether a task concerns DIRECTORY. Such tasks run in every deployment, because all products use DIRECTORY. */
@@ -209,7 +217,7 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
     case 'repair':
       return await scrubOne(context, task.shard, task.blob_id, emptyScrubReport());
     case 'directory':
-      await snapshotDirectory(context);
+      await snapshotDirectory(atDirectory(context, task.directory ?? 0));
       return;
     case 'snapshot': {
       const isMore = await withLease(context, task.shard, 'snapshot', LEASE_MS, async () => {

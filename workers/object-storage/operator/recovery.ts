@@ -3,11 +3,14 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json-api.ts';
 import { problem } from '../../shared/problem.ts';
+import { atDirectory } from '../engine/model/context.ts';
 import { snapshotDirectory } from '../maintenance/directory-snapshot.ts';
 import { rebuildShard } from '../maintenance/rebuild.ts';
 import { snapshotShard } from '../maintenance/snapshot.ts';
 import { SnapshotRefused } from '../maintenance/snapshot-refused.ts';
 import { body, contextOf, count, isWithin, json, maxSeconds, OPERATOR } from './route.ts';
+
+const manifest = z.record(z.string(), z.unknown());
 
 const snapshotRoute = createRoute({
   ...OPERATOR,
@@ -17,7 +20,7 @@ const snapshotRoute = createRoute({
   summary: 'Write the metadata of every shard and of DIRECTORY to the locations',
   responses: {
     ...json(
-      z.object({ shards: z.array(z.record(z.string(), z.unknown())), directory: z.record(z.string(), z.unknown()) }),
+      z.object({ shards: z.array(manifest), directory: manifest, further_directories: z.array(manifest) }),
       'Manifests of the snapshots',
     ),
     ...problemResponses(409),
@@ -73,9 +76,12 @@ export function addRecoveryRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     try {
       for (let shard = 0; shard < context.shards.length; shard++)
         shards.push({ ...(await snapshotShard(context, shard)) });
-      const directory = { ...(await snapshotDirectory(context)) };
+      const directories: Record<string, unknown>[] = [];
+      for (const number of context.directories.keys())
+        directories.push({ ...(await snapshotDirectory(atDirectory(context, number))) });
+      const [directory = {}, ...further] = directories;
       await recordAudit(c, 'storage.snapshot', SERVICE, { shards: shards.length });
-      return c.json({ shards, directory }, 200);
+      return c.json({ shards, directory, further_directories: further }, 200);
     } catch (error) {
       if (!(error instanceof SnapshotRefused)) throw error;
       return sendProblem(c, problem(409, 'snapshot_refused', `No snapshot was written: ${error.message}.`));

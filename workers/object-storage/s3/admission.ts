@@ -46,6 +46,8 @@ export interface Call {
   isAdmitted: boolean;
   /** Whether a shard refused the copies of DIRECTORY because it knows a later change or revocation. */
   isRefused: boolean;
+  /** Number of the database that has the caller's credential; 0 before the first look-up. */
+  home: number;
 }
 
 export const credentialsIn = (source: Source, { env, now }: Wire): DatedS3Credentials =>

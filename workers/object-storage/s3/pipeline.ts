@@ -93,7 +93,7 @@ async function runResolved(
   const operation = OPERATIONS[action.value];
   const versionId = parseVersionId(request.query.get('versionId'));
   if (!versionId.ok && operation.needs === 'version') return versionId;
-  const call: Call = { action: action.value, sent, request, isBodyUsed, isAdmitted: false, isRefused: false };
+  const call: Call = { action: action.value, sent, request, isBodyUsed, isAdmitted: false, isRefused: false, home: 0 };
   // The version's look-up starts before the first await, so that it runs while the caller is authenticated.
   let pending: PendingRead | null = null;
   if (operation.needs === 'version' && versionId.ok) {
@@ -123,7 +123,7 @@ async function runResolved(
   }
   // The body may take hours to arrive. The commit therefore compares the authorised generations with those that the shard knows by
   // then.
-  const proof: Proof = { identityGeneration: credentials.generation, state: 'open' };
+  const proof: Proof = { identity: credentials.identity, state: 'open' };
   const proving = { ...bucket.value, proof };
   const renew = () => authorizeAgain(operation, call, onBucket(service.value, proving), wire);
   return runOnBucket(operation, service.value, proving, { pending, env, isAdmitted: call.isAdmitted, renew });
@@ -149,7 +149,7 @@ async function runOnCopies(
     wire.engine.getBucket(request.bucket, 'recent'),
   ]);
   if (!caller.ok || !found.ok || isTakenDown(found.value)) return null;
-  const proof: Proof = { identityGeneration: credentials.generation, state: 'open' };
+  const proof: Proof = { identity: credentials.identity, state: 'open' };
   const bucket: Bucket = { ...found.value, proof };
   if (!isExpectedOwner(request, bucket) || !mayRun(operation, request, caller.value, bucket, null, wire.now))
     return null;
@@ -165,7 +165,7 @@ async function runOnCopies(
       // The body of a form has its credential, so the operation authenticates it.
       async authenticateForm(fields) {
         const signer = await authenticateForm(fields, credentials, wire);
-        proof.identityGeneration = credentials.generation;
+        proof.identity = credentials.identity;
         return signer;
       },
     },
@@ -174,6 +174,7 @@ async function runOnCopies(
   const renew = () => authorizeAgain(operation, call, context, wire);
   const outcome = await operation.run({ ...context, renew });
   call.isRefused = proof.state === 'refused';
+  call.home = proof.identity?.home ?? 0;
   return isFinal(outcome, proof, call) ? outcome : null;
 }
 
@@ -191,15 +192,15 @@ function isFinal(outcome: Result<Response, S3Failure>, proof: Proof, { request, 
  * no generations after a rebuild.
  */
 async function repairGenerations(
-  { request }: Call,
+  { request, home }: Call,
   loading: ReturnType<Engine['getBucket']> | null,
   { engine, env }: Wire,
 ): Promise<void> {
   const bucket = await loading;
   if (!bucket?.ok) return;
   const pending = engine.beginRead(request.bucket, request.key);
-  const found = await pending.openProven(bucket.value, Number.POSITIVE_INFINITY);
-  if (!found.ok && found.error.kind === 'unproven' && !found.error.knowsIdentity) await republishRevocations(env);
+  const found = await pending.openProven(bucket.value, { home, generation: Number.POSITIVE_INFINITY });
+  if (!found.ok && found.error.kind === 'unproven' && !found.error.knowsIdentity) await republishRevocations(env, home);
   // `open` also brings DIRECTORY to the shard's generation of the bucket.
   await pending.open(bucket.value);
 }
@@ -243,9 +244,10 @@ async function runProven(
   });
   const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
   if (!caller.ok || !bucket.ok || isTakenDown(bucket.value)) return null;
-  const found = await pending.openProven(bucket.value, credentials.generation, isWholeRead(call));
+  const found = await pending.openProven(bucket.value, credentials.identity, isWholeRead(call));
   if (!found.ok && found.error.kind === 'unproven') {
-    if (!found.error.knowsIdentity) wire.waitUntil(republishRevocations(wire.env));
+    const home = credentials.identity?.home ?? 0;
+    if (!found.error.knowsIdentity) wire.waitUntil(republishRevocations(wire.env, home));
     return null;
   }
   const proven = found as Exclude<VersionContext['found'], { ok: false; error: Unproven }>;

@@ -1,5 +1,6 @@
 /** `VacationResponse/set` (RFC 8621 §8.2). */
 import { z } from '@hono/zod-openapi';
+import { directoryOf } from '../../../shared/directories.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { createAccountStore } from '../../store/account-store.ts';
 import { toVacationSettings, VACATION_ID, vacationPatchSchema } from '../objects/vacation.ts';
@@ -36,7 +37,7 @@ async function update(call: Call, id: string, patch: Arguments): Promise<Result<
   }
   const [profile, addresses] = await Promise.all([
     call.ask((mailbox) => mailbox.readProfile()),
-    createAccountStore(call.env.DIRECTORY).listAddresses(call.user.userId),
+    createAccountStore(directoryOf(call.env, call.user.userId)).listAddresses(call.user.userId),
   ]);
   if (!profile.ok) return err({ type: 'serverFail' });
   const vacation = toVacationSettings(profile.value.settings.vacation, parsed.data, addresses);

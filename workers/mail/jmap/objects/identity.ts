@@ -7,7 +7,7 @@ import { z } from '@hono/zod-openapi';
 import type { MailboxSettings, StoredIdentity } from '../../../../durable-objects/mailbox/database/store.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { parseMailPath, withoutTag } from '../../domain/mail-path.ts';
-import { createAccountStore } from '../../store/account-store.ts';
+import { listSenders } from '../../store/address-store.ts';
 import { type Arguments, type Call, type MethodError, toMethodError } from '../protocol/method.ts';
 
 export const IDENTITY_PROPERTIES = [
@@ -62,7 +62,7 @@ export const toIdentityId = (email: string): string =>
 export async function readIdentities(call: Call): Promise<Result<Identities, MethodError>> {
   const [profile, addresses] = await Promise.all([
     call.ask((mailbox) => mailbox.readProfile()),
-    createAccountStore(call.env.DIRECTORY).listSenders(call.user.userId),
+    listSenders(call.env, call.user.userId),
   ]);
   if (!profile.ok) return err(toMethodError(profile.error));
   const { state, settings } = profile.value;

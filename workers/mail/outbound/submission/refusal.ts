@@ -1,6 +1,7 @@
 /** Makes the answer to a refused submission, and records the request in the error queue. */
 import { randomUUID } from 'node:crypto';
 import { createClock } from '../../../shared/clock.ts';
+import { directoryOf } from '../../../shared/directories.ts';
 import { logError, logInfo } from '../../../shared/log.ts';
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { putBlob, userPrefix } from '../../bindings/blobs.ts';
@@ -35,7 +36,7 @@ export async function refuseSubmission(
   const requestKey = `${userPrefix(userId)}errors/${errorId}.json`;
   try {
     await putBlob(env, requestKey, options.requestJson);
-    await insertError(env.DIRECTORY, {
+    await insertError(directoryOf(env, userId), {
       errorId,
       userId,
       kind: 'validation',

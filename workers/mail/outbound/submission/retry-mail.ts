@@ -1,5 +1,6 @@
 /** The operator's retry of a message in an outbox, or of a request that validation refused. */
 import { findUserById } from '../../../identity/index.ts';
+import { directoryOf, findInAny } from '../../../shared/directories.ts';
 import { type Problem, problem } from '../../../shared/problem.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { deleteBlobs, getBlob } from '../../bindings/blobs.ts';
@@ -22,12 +23,12 @@ export async function retryMail(
   id: string,
   recipients: readonly string[] | null,
 ): Promise<Result<number, Problem>> {
-  const refused = await findError(env.DIRECTORY, id);
+  const refused = await findInAny(env, (database) => findError(database, id));
   if (refused?.requestKey) {
     if (recipients !== null) return err(toBadRequest('recipients', 'A refused request is submitted again as a whole.'));
     return resubmit(env, refused, refused.requestKey);
   }
-  const userId = await findOutboxUser(env.DIRECTORY, id);
+  const userId = await findInAny(env, (database) => findOutboxUser(database, id));
   if (userId === null) return err(NOT_QUEUED);
   const named = recipients === null ? null : recipients.map((email) => email.toLowerCase());
   const retried = await openMailbox(env, userId).retryOutbox(id, named);
@@ -53,7 +54,7 @@ async function resubmit(env: Env, refused: ErrorRow, requestKey: string): Promis
   const request = JSON.parse(requestJson) as SubmitRequest;
   const submitted = await submitMessage(env, sender, request, { idempotencyKey, requestJson, isRetry: true });
   if (!submitted.ok) return submitted;
-  await deleteError(env.DIRECTORY, refused.errorId);
+  await deleteError(directoryOf(env, refused.userId), refused.errorId);
   await deleteBlobs(env, [requestKey]);
   return ok(submitted.value.delivery.length);
 }

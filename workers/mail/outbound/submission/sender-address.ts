@@ -3,7 +3,6 @@
  * domains, and addresses that match the user's wildcards.
  */
 import { type Problem, problem } from '../../../shared/problem.ts';
-import { askReplica } from '../../../shared/replica.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { listExactReceivers, listReceivers } from '../../domain/email-address.ts';
 import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
@@ -54,14 +53,14 @@ async function findExactly(env: Env, { userId, email }: Sender, path: MailPath):
   if (!(await isHostedDomain(env, path.domain))) return null;
   const emails = listExactReceivers(path);
   if (email !== null && emails.includes(email)) return email;
-  const found = await askReplica(env.DIRECTORY, (replica) => findRecipient(replica, emails));
+  const found = await findRecipient(env, emails, 'replica');
   return found?.userId === userId ? found.email : null;
 }
 
 async function findInPrimary(env: Env, { userId }: Sender, path: MailPath): Promise<string | null> {
   const main = await findMainDomain(env, path.domain);
   // The first match receives mail to the address. A wildcard of the user therefore does not cover an address of another user.
-  const found = main === null ? null : await findRecipient(env.DIRECTORY, listReceivers(path, main));
+  const found = main === null ? null : await findRecipient(env, listReceivers(path, main));
   return found?.userId === userId ? found.email : null;
 }
 

@@ -74,7 +74,7 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
 function isProven(bucket: Bucket, { slots, generations }: ShardPage, shard: number): boolean {
   if (bucket.proof === undefined || slots === null || generations === null) return false;
   const isOpen = holdsItsOwn(slots, bucket.placement.shards, shard, 'o');
-  return isOpen && isCurrent(generations, bucket, bucket.proof.identityGeneration);
+  return isOpen && isCurrent(generations, bucket, bucket.proof.identity);
 }
 
 /** A page rarely has rows of slots that belong to another shard. Only such a page is requested again, without those rows. */

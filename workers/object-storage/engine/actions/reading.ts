@@ -76,7 +76,7 @@ export function beginRead(
       if (isPossible && begun?.bucketId !== null) beginIn(bucket).catch(() => {});
     },
     open: (bucket) => getVersion(context, bucket, name, choice, isPossible ? beginIn(bucket) : null),
-    async openProven(bucket, identityGeneration, isWholeRead = false) {
+    async openProven(bucket, identity, isWholeRead = false) {
       if (!isPossible) return err({ kind: 'unproven', knowsIdentity: true });
       const ahead = isWholeRead ? readAhead(context, bucket.bucketId, name) : null;
       const found = await beginIn(bucket);
@@ -86,8 +86,11 @@ export function beginRead(
       // A sealed slot proves nothing: DIRECTORY's map may already assign it to another shard, while this copy of the bucket has the
       // old map.
       const isHere = slotState === 'o';
-      if (!isHere || !isCurrent(found.value, bucket, identityGeneration)) {
-        return err({ kind: 'unproven', knowsIdentity: !isHere || found.value.identityGeneration !== null });
+      if (!isHere || !isCurrent(found.value, bucket, identity)) {
+        return err({
+          kind: 'unproven',
+          knowsIdentity: !isHere || identity === null || found.value.identities.has(identity.home),
+        });
       }
       if (version) return ok(ahead ? { ...version, handle: { ...version.handle, ahead } } : version);
       return err({ kind: choice.versionId === undefined ? 'no_such_key' : 'no_such_version' });

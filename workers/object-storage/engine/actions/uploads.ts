@@ -99,7 +99,7 @@ export async function findUpload(
   if (found.value === null) return err(NO_SUCH_UPLOAD);
   if (bucket.proof?.state === 'open') {
     const { isOpen, generations } = found.value;
-    if (isOpen && isCurrent(generations, bucket, bucket.proof.identityGeneration)) holdProof(bucket);
+    if (isOpen && isCurrent(generations, bucket, bucket.proof.identity)) holdProof(bucket);
   }
   return refuseUnproven(bucket) ?? ok(found.value);
 }

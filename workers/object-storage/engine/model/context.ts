@@ -1,5 +1,5 @@
 /** The context of all engine code: bindings in order, clock, isolate memory and limits. */
-import { blobLocations, shardDatabases, writeQuorum } from '../../../shared/bindings.ts';
+import { blobLocations, boundDirectories, shardDatabases, writeQuorum } from '../../../shared/bindings.ts';
 import type { Clock } from '../../../shared/clock.ts';
 import { inTime } from '../../../shared/in-time.ts';
 import { LATE_LOCATION_MS, LOCATION_TIMEOUT_MS, type Locations, silentLocationsMax } from '../../../shared/quorum.ts';
@@ -143,7 +143,12 @@ export interface EventDestinations {
 }
 
 export interface EngineContext {
+  /** DIRECTORY. In the context of `atDirectory`, another database of people. */
   readonly directory: D1Database;
+  /** Number of `directory`. */
+  readonly directoryNumber: number;
+  /** The databases of people in order: `DIRECTORY`, `DIRECTORY_1`, … */
+  readonly directories: readonly D1Database[];
   /** D1 databases of the shards in order: `OBJECTS_0`, `OBJECTS_1`, … */
   readonly shards: readonly D1Database[];
   /** R2 buckets in order: `BLOBS`, `BLOBS_2`, …. Bit n of a blob's `locations` stands for the n-th. */
@@ -166,10 +171,24 @@ export interface EngineContext {
 
 export { inTime };
 
+type Bindings = Pick<
+  EngineContext,
+  'directory' | 'directoryNumber' | 'directories' | 'shards' | 'locations' | 'quorum' | 'tasks'
+>;
+
+/** The context of the snapshots and the rebuild of a database of people. */
+export function atDirectory(context: EngineContext, number: number): EngineContext {
+  const directory = context.directories[number];
+  if (!directory) throw new Error(`DIRECTORY_${number} is not bound`);
+  return { ...context, directory, directoryNumber: number };
+}
+
 /** The bound shards and locations, in order. @throws MisconfiguredError if a number is missing. */
-export function findBindings(env: Env): Pick<EngineContext, 'directory' | 'shards' | 'locations' | 'quorum' | 'tasks'> {
+export function findBindings(env: Env): Bindings {
   return {
     directory: env.DIRECTORY,
+    directoryNumber: 0,
+    directories: boundDirectories(env),
     shards: shardDatabases(env),
     locations: blobLocations(env),
     quorum: writeQuorum(env),

@@ -40,6 +40,7 @@ import type {
   DeleteError,
   DeleteItem,
   DeleteOutcome,
+  IdentityProof,
   ListedVersion,
   LockChange,
   LockError,
@@ -179,12 +180,12 @@ export interface PendingRead {
   /**
    * Like `open`, for a bucket and a credential that were read from replicas. The answer proves that both were current after the
    * request arrived.
-   * @param identityGeneration generation of the copy that had the credential; null without a credential.
+   * @param identity generation of identity in the copy that had the credential; null without a credential.
    * @param isWholeRead whether the whole object will probably be read. Its bytes may then be read while the row is on the way.
    */
   openProven(
     bucket: Bucket,
-    identityGeneration: number | null,
+    identity: IdentityProof | null,
     isWholeRead?: boolean,
   ): Promise<Result<StoredVersion, ReadError | Unproven>>;
   /**

@@ -25,13 +25,20 @@ export interface Bucket {
   readonly proof?: Proof;
 }
 
+/** The generation of identity in the copy of a database of people that had the credential of a request. */
+export interface IdentityProof {
+  /** Number of the database: 0 for DIRECTORY, n for DIRECTORY_n. */
+  readonly home: number;
+  readonly generation: number;
+}
+
 /** Whether the copies of DIRECTORY that authorised a request are current. The first successful call of a shard decides. */
 export interface Proof {
   /**
    * Generation of identity in the copy that had the credential. Null without a credential, and for a POST form that is not read
    * yet.
    */
-  identityGeneration: number | null;
+  identity: IdentityProof | null;
   state: 'open' | 'held' | 'refused';
 }
 

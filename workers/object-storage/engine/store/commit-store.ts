@@ -163,11 +163,11 @@ export function bindNamed(database: D1Database, sql: string, parameters: readonl
  */
 export function proofGuards(proof: ProofGuard | null, next: number) {
   if (proof === null) return { sql: '', parameters: [] };
-  const isIdentityStale = `COALESCE((SELECT generation > ?${next + 1} FROM identity), 1)`;
+  const isIdentityStale = `COALESCE((SELECT generation > ?${next + 1} FROM identity WHERE one = ?${next + 2}), 1)`;
   return {
     sql: `WHEN b.generation IS NULL OR b.generation > ?${next} THEN 'stale_configuration'
       WHEN ?${next + 1} IS NOT NULL AND ${isIdentityStale} THEN 'stale_identity'`,
-    parameters: [proof.generation, proof.identityGeneration],
+    parameters: [proof.generation, proof.identity?.generation ?? null, (proof.identity?.home ?? 0) + 1],
   };
 }
 

@@ -27,11 +27,11 @@ export const IS_BEING_REBUILT = `COALESCE(substr(b.seal, 1, ${REBUILD_SEAL.lengt
 
 /** SQL columns of the shard's generations of a bucket and of identity. `b` is a row of `bucket`. */
 export const GENERATION_COLUMNS = `b.generation, b.seal IS NOT NULL AS is_sealed,
-  (SELECT generation FROM identity) AS identity_generation`;
+  (SELECT json_group_array(json_array(one - 1, generation)) FROM identity) AS identities`;
 
 export const toGenerations = (row: Row): ShardGenerations => ({
   generation: row.generation as number | null,
-  identityGeneration: row.identity_generation as number | null,
+  identities: new Map(JSON.parse(String(row.identities)) as [number, number][]),
   isSealed: row.is_sealed === 1,
 });
 

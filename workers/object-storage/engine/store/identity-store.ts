@@ -1,27 +1,36 @@
-/** Reads and raises the generation of identity in a shard: the latest revocation that the shard has received. */
+/** Reads and raises generations of identity in a shard: the latest revocation of each database of people that the shard received. */
 import { prepare, statement } from '../../../shared/statement.ts';
+import type { IdentityProof } from '../model/versions.ts';
 
-const raise = statement<{ generation: number }>(
-  `INSERT INTO identity(one, generation) VALUES (1, :generation)
+/** `identity.one` is the number of the database of people plus 1. */
+const raise = statement<{ one: number; generation: number }>(
+  `INSERT INTO identity(one, generation) VALUES (:one, :generation)
    ON CONFLICT(one) DO UPDATE SET generation = excluded.generation WHERE generation < excluded.generation`,
 );
-const find = statement<Record<never, never>, { generation: number }>('SELECT generation FROM identity');
+const findAll = statement<Record<never, never>, { one: number; generation: number }>(
+  'SELECT one, generation FROM identity',
+);
 
 const ATTEMPTS_MAX = 3;
 
 /**
- * Raises the shard's generation of identity to at least this value. Idempotent.
- * @returns the resulting generation.
+ * Raises the shard's generations of identity to at least these values. Idempotent.
+ * @returns the resulting generations, in the same order.
  * @throws if the shard does not answer.
  */
-export async function raiseIdentityGeneration(database: D1Database, generation: number): Promise<number> {
+export async function raiseIdentityGenerations(
+  database: D1Database,
+  generations: readonly IdentityProof[],
+): Promise<number[]> {
+  const statements = generations.map(({ home, generation }) => prepare(database, raise, { one: home + 1, generation }));
   for (let attempt = 1; ; attempt++) {
     try {
-      const [, found] = await database.batch<{ generation: number }>([
-        prepare(database, raise, { generation }),
-        prepare(database, find, {}),
+      const answers = await database.batch<{ one: number; generation: number }>([
+        ...statements,
+        prepare(database, findAll, {}),
       ]);
-      return found?.results[0]?.generation ?? generation;
+      const found = new Map(answers.at(-1)?.results.map(({ one, generation }) => [one - 1, generation]));
+      return generations.map(({ home, generation }) => found.get(home) ?? generation);
     } catch (error) {
       if (attempt === ATTEMPTS_MAX) throw error;
     }

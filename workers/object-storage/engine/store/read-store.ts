@@ -23,7 +23,7 @@ const UNKNOWN_BUCKET: FoundVersion = {
   slotState: null,
   version: null,
   generation: null,
-  identityGeneration: null,
+  identities: new Map(),
   isSealed: false,
 };
 

@@ -52,7 +52,7 @@ async function findSource({ engine, bucket }: BucketContext, { bucket: name, key
   if (bucket.proof) {
     const pending = engine.beginRead(name, key, { versionId });
     const copy = await engine.getBucket(name, 'replica');
-    const found = copy.ok ? await pending.openProven(copy.value, bucket.proof.identityGeneration) : null;
+    const found = copy.ok ? await pending.openProven(copy.value, bucket.proof.identity) : null;
     if (copy.ok && found?.ok) return ok({ bucket: copy.value, found });
   }
   const current = await engine.getBucket(name);

@@ -1,0 +1,4 @@
+CREATE TABLE `directory_group` (
+	`one` integer PRIMARY KEY NOT NULL,
+	`groups` integer NOT NULL
+);

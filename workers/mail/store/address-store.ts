@@ -1,0 +1,132 @@
+/**
+ * Issues addresses, each once for ever. A new address gets a row in the newest group of databases, and older databases then issue no
+ * further addresses (`directory_group`). An address whose user is in another database has a second row there, which decides.
+ */
+import { directoryOf, placesOf } from '../../shared/directories.ts';
+import { prepare, readAll, readFirst, statement } from '../../shared/statement.ts';
+import { type AccountRow, createAccountStore } from './account-store.ts';
+import { refuseUnbound } from './recipient-store.ts';
+
+interface Issued {
+  /** Whether the database has the address. */
+  readonly is_issued: number;
+  readonly user_id: string | null;
+  /** Number of groups that the database knows. */
+  readonly groups: number;
+}
+
+const findIssued = statement<{ email: string }, Issued>(
+  `SELECT EXISTS (SELECT 1 FROM mail_address WHERE email = :email) AS is_issued,
+     (SELECT user_id FROM mail_address WHERE email = :email) AS user_id,
+     COALESCE((SELECT groups FROM directory_group), 1) AS groups`,
+);
+const raiseGroups = statement<{ groups: number }>(
+  `INSERT INTO directory_group (one, groups) VALUES (1, :groups)
+   ON CONFLICT (one) DO UPDATE SET groups = max(groups, excluded.groups)`,
+);
+const insertAddress = statement<{ email: string; userId: string; now: number; groups: number }>(
+  `INSERT INTO mail_address (email, user_id, created_at) SELECT :email, :userId, :now
+   WHERE COALESCE((SELECT groups FROM directory_group), 1) <= :groups ON CONFLICT DO NOTHING`,
+);
+const insertAccount = statement<{ email: string; userId: string; accountType: string; now: number }>(
+  `INSERT INTO mail_account (user_id, email, account_type, created_at) SELECT :userId, :email, :accountType, :now
+   WHERE changes() = 1`,
+);
+
+/**
+ * Finds an address in the databases that may have issued it. Afterwards, the older ones issue it no more, not even for a Worker
+ * that does not know the newest group.
+ * @throws MisconfiguredError if there are databases that are not bound.
+ */
+async function findIssuedAddress(env: Env, email: string): Promise<{ userId: string | null; isAt: D1Database } | null> {
+  const places = placesOf(env, email);
+  const answers = await Promise.all(
+    places.map(async (database, group) => {
+      const found = await readFirst(database, findIssued, { email });
+      refuseUnbound(env, found?.groups ?? 1);
+      if (group === places.length - 1 || found?.groups === places.length) return { database, found };
+      await prepare(database, raiseGroups, { groups: places.length }).run();
+      return { database, found: await readFirst(database, findIssued, { email }) };
+    }),
+  );
+  const hit = answers.find(({ found }) => found?.is_issued === 1);
+  return hit ? { userId: hit.found?.user_id ?? null, isAt: hit.database } : null;
+}
+
+/** Whether an address was ever issued. @throws MisconfiguredError if there are databases that are not bound. */
+export const isAddressIssued = async (env: Env, email: string): Promise<boolean> =>
+  (await findIssuedAddress(env, email)) !== null;
+
+/**
+ * Inserts an account with its first address, after `isAddressIssued`. The user's id was made from the address, so both are in one
+ * database. @returns false if the address was issued meanwhile.
+ */
+export async function createAccount(env: Env, { userId, email, accountType, createdAt }: AccountRow): Promise<boolean> {
+  const database = directoryOf(env, userId);
+  const groups = placesOf(env, email).length;
+  const [address] = await database.batch([
+    prepare(database, insertAddress, { email, userId, now: createdAt, groups }),
+    prepare(database, insertAccount, { userId, email, accountType, now: createdAt }),
+  ]);
+  return address?.meta.changes === 1;
+}
+
+/** Gives an account a further address. An interrupted call can be repeated. @returns false if the address was ever issued. */
+export async function addAddress(env: Env, email: string, userId: string, now: number): Promise<boolean> {
+  const home = directoryOf(env, userId);
+  const places = placesOf(env, email);
+  const newest = places.at(-1) ?? env.DIRECTORY;
+  const row = { email, userId, now, groups: places.length };
+  const issued = await findIssuedAddress(env, email);
+  if (issued !== null && (issued.userId !== userId || issued.isAt === home)) return false;
+  if (issued === null && (await prepare(newest, insertAddress, row).run()).meta.changes !== 1) return false;
+  if (newest === home && issued === null) return true;
+  return (await prepare(home, insertAddress, { ...row, groups: Number.MAX_SAFE_INTEGER }).run()).meta.changes === 1;
+}
+
+/** Takes an address from its user. It is never issued again. @returns false if the user does not have it. */
+export async function removeAddress(env: Env, email: string, userId: string): Promise<boolean> {
+  const home = directoryOf(env, userId);
+  const isRemoved = await createAccountStore(home).retireAddress(email, userId);
+  const others = placesOf(env, email).filter((database) => database !== home);
+  await Promise.all(others.map((database) => createAccountStore(database).retireAddress(email, userId)));
+  return isRemoved;
+}
+
+/** Deletes an account and writes a tombstone. The account's addresses are never issued again. Idempotent. */
+export async function deleteAccount(env: Env, userId: string, now: number): Promise<void> {
+  const home = createAccountStore(directoryOf(env, userId));
+  for (const email of await home.listAddresses(userId)) {
+    const others = placesOf(env, email).filter((database) => database !== directoryOf(env, userId));
+    await Promise.all(others.map((database) => createAccountStore(database).retireAddress(email, userId)));
+  }
+  await home.deleteAccount(userId, now);
+}
+
+/** Finds the account that was registered with an address. */
+export async function findAccountByEmail(env: Env, email: string): Promise<AccountRow | null> {
+  const found = placesOf(env, email).map((database) => createAccountStore(database).findAccountByEmail(email));
+  return (await Promise.all(found)).find((row) => row !== null) ?? null;
+}
+
+const listAliases = statement<{ domains: string }, { domain: string; alias_of: string }>(
+  'SELECT domain, alias_of FROM mail_domain WHERE alias_of IN (SELECT value FROM json_each(:domains)) ORDER BY domain',
+);
+
+/** @returns the addresses of a user, then the same local parts at the aliases of their domains. */
+export async function listSenders(env: Env, userId: string): Promise<string[]> {
+  const home = directoryOf(env, userId);
+  const store = createAccountStore(home);
+  // DIRECTORY has the domains too, so one query answers for its own users.
+  if (home === env.DIRECTORY) return store.listSenders(userId);
+  const addresses = await store.listAddresses(userId);
+  const domainOf = (email: string) => email.slice(email.indexOf('@') + 1);
+  const domains = JSON.stringify(addresses.map(domainOf));
+  const aliases = await readAll(env.DIRECTORY, listAliases, { domains });
+  const further = addresses.flatMap((email) =>
+    aliases
+      .filter(({ alias_of }) => alias_of === domainOf(email))
+      .map(({ domain }) => `${email.slice(0, email.indexOf('@') + 1)}${domain}`),
+  );
+  return [...addresses, ...further];
+}

@@ -1,0 +1,104 @@
+/**
+ * The databases of people. `DIRECTORY` is number 0 and has everything that does not grow with people. `DIRECTORY_1`, `DIRECTORY_2`, …
+ * take people who register, in groups of 4, 16 and 64 databases: a group that is added takes all new people, and nothing moves.
+ * docs/architecture.md, "What grows with users", has the argument.
+ */
+import { randomUUID } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { boundDirectories } from './bindings.ts';
+import { MisconfiguredError } from './settings.ts';
+
+/** Number of databases in each group. The sizes must never change, because they determine in which database a name is. */
+export const GROUP_SIZES: readonly number[] = [1, 4, 16, 64];
+
+/** Number of groups that are bound. */
+export const groupsOf = (env: Env): number => numbersOf(env, '').length;
+
+/**
+ * The numbers of the databases that may have a name: one of each group, the oldest group first. The last one takes a new name.
+ * @param name an address or another text, in the form in which it is compared.
+ */
+export const placesOf = (env: Env, name: string): readonly D1Database[] =>
+  numbersOf(env, name).map((number) => databaseOf(env, number));
+
+/** The database for a row that is only looked up by this name and may be forgotten when a group is added. */
+export const placeOf = (env: Env, name: string): D1Database => databaseOf(env, numbersOf(env, name).at(-1) ?? 0);
+
+function numbersOf(env: Env, name: string): number[] {
+  const bound = boundDirectories(env).length;
+  const numbers: number[] = [];
+  let first = 0;
+  for (const size of GROUP_SIZES) {
+    if (first < bound) numbers.push(first + (crc32(name) % size));
+    first += size;
+  }
+  return numbers;
+}
+
+/** Creates the id of a user who registers with this address. The id names the database that has the user's rows, the home. */
+export function mintUserId(env: Env, email: string): string {
+  const home = numbersOf(env, email).at(-1) ?? 0;
+  const id = randomUUID();
+  return home === 0 ? id : `${id.slice(0, 14)}8${id.slice(15, -4)}${home.toString(16).padStart(4, '0')}`;
+}
+
+/**
+ * Number of the database that has a user's rows. Version 8 of a UUID has bits of our own (RFC 9562, section 5.8): the last two bytes
+ * are the number. All other ids are of users in `DIRECTORY`.
+ */
+export function homeOf(userId: string): number {
+  return userId.length === 36 && userId[14] === '8' ? Number.parseInt(userId.slice(-4), 16) || 0 : 0;
+}
+
+/** The database that has a user's rows. @throws MisconfiguredError if it is not bound. */
+export const directoryOf = (env: Env, userId: string): D1Database => databaseOf(env, homeOf(userId));
+
+/**
+ * The database with a number that a caller sent, such as in a credential.
+ * @returns null if it is not bound. The caller may have invented the number.
+ */
+export const findDatabase = (env: Env, number: number): D1Database | null =>
+  number === 0 ? env.DIRECTORY : (boundDirectories(env)[number] ?? null);
+
+/** @throws MisconfiguredError if no database with this number is bound. */
+export function databaseOf(env: Env, number: number): D1Database {
+  const database = findDatabase(env, number);
+  if (database) return database;
+  throw new MisconfiguredError({ name: `DIRECTORY_${number}`, message: 'is not bound, but users may be in it' });
+}
+
+/** The numbers of all databases. */
+export const allHomes = (env: Env): number[] => [...boundDirectories(env).keys()];
+
+/** Groups users by the database that has their rows. */
+export function byDirectory(env: Env, userIds: readonly string[]): ReadonlyMap<D1Database, string[]> {
+  const groups = new Map<D1Database, string[]>();
+  for (const userId of userIds) {
+    const database = directoryOf(env, userId);
+    groups.set(database, [...(groups.get(database) ?? []), userId]);
+  }
+  return groups;
+}
+
+/** Order of texts in a list of `readMerged`: by code units, as SQLite orders ASCII. */
+export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** The lower of two numbers of different databases; null for none. */
+export const minOrNull = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
+
+/** Asks every database and puts the rows into one order. @param read at most `limit` rows of one database, in this order. */
+export async function readMerged<Row>(
+  env: Env,
+  read: (database: D1Database) => Promise<readonly Row[]>,
+  compare: (a: Row, b: Row) => number,
+  limit: number,
+): Promise<Row[]> {
+  const pages = await Promise.all(boundDirectories(env).map(read));
+  return pages.length === 1 ? [...(pages[0] ?? [])] : pages.flat().sort(compare).slice(0, limit);
+}
+
+/** Asks every database. @returns the first answer that is not null. */
+export async function findInAny<T>(env: Env, find: (database: D1Database) => Promise<T | null>): Promise<T | null> {
+  return (await Promise.all(boundDirectories(env).map(find))).find((found) => found !== null) ?? null;
+}
