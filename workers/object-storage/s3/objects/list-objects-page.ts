@@ -6,7 +6,7 @@ import type { Listed, ListedVersion, ListPage } from '../../engine/model/contrac
 import { toOwnerElement } from '../documents/acl-document.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext } from '../protocol/operation.ts';
-import { element, type XmlNode } from '../protocol/xml.ts';
+import { element, escapeXml, type XmlNode } from '../protocol/xml.ts';
 import type { ListingParameters } from './list-parameters.ts';
 import { quoteEtag } from './object-headers.ts';
 
@@ -30,7 +30,10 @@ export function toEntries(
   const prefixes: XmlNode[] = [];
   for (const entry of entries) {
     if (entry.kind === 'prefix') prefixes.push(toPrefixElement(entry.prefix, show));
-    else contents.push(element('Contents', toObjectElements(entry.item, show, withOwner)));
+    else {
+      const { item } = entry;
+      contents.push({ xml: `<Contents>${toKeyXml(show(item.name))}${toObjectXml(item, withOwner)}</Contents>` });
+    }
   }
   return [...contents, ...prefixes];
 }
@@ -38,22 +41,19 @@ export function toEntries(
 export const toPrefixElement = (prefix: string, show: (name: string) => string): XmlNode =>
   element('CommonPrefixes', element('Prefix', show(prefix)));
 
-function toObjectElements(version: ListedVersion, show: (name: string) => string, withOwner: boolean): XmlNode[] {
-  return [
-    element('Key', show(version.name)),
-    element('LastModified', new Date(version.modifiedAt).toISOString()),
-    element('ETag', quoteEtag(version.etag)),
-    ...toChecksumSummary(version),
-    element('Size', version.size),
-    ...(withOwner ? [toVersionOwner(version)] : []),
-    element('StorageClass', storageClassOf(version)),
-  ];
-}
+export const toKeyXml = (shownName: string): string => `<Key>${escapeXml(shownName)}</Key>`;
 
-export function toChecksumSummary(version: ListedVersion): XmlNode[] {
-  const algorithm = CHECKSUM_ALGORITHMS.find((name) => version.checksums[name] !== undefined);
-  if (!algorithm) return [];
-  return [element('ChecksumAlgorithm', algorithm), element('ChecksumType', version.checksumType ?? 'FULL_OBJECT')];
+/**
+ * Writes the elements of an object from `LastModified` on. It is a template, because a page has 1,000 of them: as trees of elements
+ * they take three times as long.
+ */
+export function toObjectXml(version: ListedVersion, withOwner: boolean): string {
+  const { checksums, checksumType, etag, modifiedAt, size } = version;
+  const algorithm = CHECKSUM_ALGORITHMS.find((name) => checksums[name] !== undefined);
+  const type = `<ChecksumType>${checksumType ?? 'FULL_OBJECT'}</ChecksumType>`;
+  return `<LastModified>${new Date(modifiedAt).toISOString()}</LastModified><ETag>${escapeXml(quoteEtag(etag))}</ETag>${
+    algorithm === undefined ? '' : `<ChecksumAlgorithm>${algorithm}</ChecksumAlgorithm>${type}`
+  }<Size>${size}</Size>${withOwner ? toVersionOwner(version).xml : ''}<StorageClass>${escapeXml(storageClassOf(version))}</StorageClass>`;
 }
 
 export const storageClassOf = ({ metadata }: Pick<ListedVersion, 'metadata'>): string =>
