@@ -1,5 +1,6 @@
 /** Command line of `npm run deploy` and `npm run upgrade`. */
 import { parseArgs } from 'node:util';
+import { DATABASE_RULES, type DatabaseKind, parseTotal } from './numbered-databases.ts';
 
 export interface DeployOptions {
   readonly mode: 'deploy' | 'upgrade' | 'teardown';
@@ -7,22 +8,23 @@ export interface DeployOptions {
   readonly environment: string;
   /** Whether to print the steps without changing anything. */
   readonly isDryRun: boolean;
-  /** Number of OBJECTS_n databases. Undefined keeps the present number. */
-  readonly shards: number | undefined;
+  /** Numbers of databases. A kind that is missing keeps its present number. */
+  readonly databases: Readonly<Partial<Record<DatabaseKind, number>>>;
 }
 
-const SHARDS_MAX = 64;
 export const USAGE = `npm run deploy -- [options]
-  --env <name>   a deployment beside production, with resources of its own
-  --dry-run      print what would be done and change nothing
-  --shards <n>   number of OBJECTS_n databases, 1 to ${SHARDS_MAX}; it never decreases
-  --teardown     delete the deployment and its data
-  --upgrade      the same as npm run upgrade: show what changes, deploy, and say how to go back`;
+  --env <name>       a deployment beside production, with resources of its own
+  --dry-run          print what would be done and change nothing
+  --shards <n>       databases for objects: ${DATABASE_RULES.OBJECTS.allowed}; it never decreases
+  --directories <n>  databases for people: ${DATABASE_RULES.DIRECTORY.allowed}; it never decreases
+  --teardown         delete the deployment and its data
+  --upgrade          the same as npm run upgrade: show what changes, deploy, and say how to go back`;
 
 const OPTIONS = {
   env: { type: 'string' },
   'dry-run': { type: 'boolean' },
   shards: { type: 'string' },
+  directories: { type: 'string' },
   teardown: { type: 'boolean' },
   upgrade: { type: 'boolean' },
 } as const;
@@ -32,35 +34,46 @@ const OPTIONS = {
  * (`npm_config_…`): `npm run deploy --dry-run` would deploy.
  * @returns the first such option.
  */
-const findLostOption = (variables: NodeJS.ProcessEnv): string | undefined =>
+const findLostOption = (variables: Readonly<Record<string, string | undefined>>): string | undefined =>
   Object.keys(OPTIONS).find((name) => variables[`npm_config_${name.replaceAll('-', '_')}`] !== undefined);
+
+const parseValues = (args: readonly string[]) => parseArgs({ args: [...args], options: OPTIONS }).values;
 
 /**
  * Parses the command line.
  * @param variables environment of the process, in which npm sets options that it did not pass on.
  * @returns the options, or a sentence about the error.
  */
-export function parseOptions(args: readonly string[], variables: NodeJS.ProcessEnv): DeployOptions | string {
+export function parseOptions(
+  args: readonly string[],
+  variables: Readonly<Record<string, string | undefined>>,
+): DeployOptions | string {
   const lost = findLostOption(variables);
   if (lost !== undefined)
     return `npm kept --${lost} for itself. Write "--" before the options: npm run deploy -- --${lost}`;
-  let values: { env?: string; 'dry-run'?: boolean; shards?: string; teardown?: boolean; upgrade?: boolean };
+  let values: ReturnType<typeof parseValues>;
   try {
-    ({ values } = parseArgs({ args: [...args], options: OPTIONS }));
+    values = parseValues(args);
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-  const { env = '', shards } = values;
+  const { env = '' } = values;
   if (values.env !== undefined && (!/^[a-z][a-z0-9]{0,19}$/.test(env) || env === 'production'))
     return '--env must be 1 to 20 lower-case letters and digits, and not "production": that is the deployment without --env.';
-  const isCount =
-    shards === undefined || (/^\d{1,2}$/.test(shards) && Number(shards) >= 1 && Number(shards) <= SHARDS_MAX);
-  if (!isCount) return `--shards must be a whole number from 1 to ${SHARDS_MAX}.`;
+  const databases: Partial<Record<DatabaseKind, number>> = {};
+  for (const kind of ['OBJECTS', 'DIRECTORY'] as const) {
+    const { option, allowed } = DATABASE_RULES[kind];
+    const given = values[option];
+    if (given === undefined) continue;
+    const total = parseTotal(kind, given);
+    if (total === undefined) return `--${option} must be ${allowed}.`;
+    databases[kind] = total;
+  }
   if (values.teardown && values.upgrade) return '--teardown and --upgrade exclude each other.';
   return {
     mode: values.teardown ? 'teardown' : values.upgrade ? 'upgrade' : 'deploy',
     environment: env,
     isDryRun: values['dry-run'] ?? false,
-    shards: shards === undefined ? undefined : Number(shards),
+    databases,
   };
 }

@@ -1,4 +1,5 @@
 /** Names, regions and configuration of a deployment. Pure: receives the content of wrangler.toml and makes no calls. */
+import { type DatabaseKind, listDatabases, PREFIX, toResourceName } from './numbered-databases.ts';
 
 export const REGIONS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
 export type Region = (typeof REGIONS)[number];
@@ -50,7 +51,8 @@ export interface DeployPlan {
 interface PlanInput {
   readonly environment: string;
   readonly accountId: string;
-  readonly shards: number;
+  /** Numbers of databases for objects and for people. */
+  readonly databases: Readonly<Record<DatabaseKind, number>>;
   readonly variables: Readonly<Record<string, string>>;
   readonly homeRegion: Region | '';
   readonly secondRegion: Region | '';
@@ -62,8 +64,7 @@ interface PlanInput {
   readonly rateLimits: Readonly<Record<string, number>>;
 }
 
-const PREFIX = 'tessera';
-const FIRST_SHARD = 'OBJECTS_0';
+const THIRD_BUCKET = `${PREFIX}-blobs-3`;
 
 /**
  * Makes the namespace id of a rate limiter in an environment. Cloudflare counts rates per namespace id in the whole account, so
@@ -83,10 +84,7 @@ function toNamespaceId(id: string, environment: string): string {
  */
 export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPlan {
   const { environment, variables } = input;
-  const rename = (name: string): string => {
-    if (!name.startsWith(PREFIX)) throw new Error(`wrangler.toml: the name ${name} must start with "${PREFIX}".`);
-    return environment === '' ? name : `${PREFIX}-${environment}${name.slice(PREFIX.length)}`;
-  };
+  const rename = (name: string): string => toResourceName(name, environment);
   const rendered = structuredClone(config);
   rendered.name = rename(config.name);
   // Turn off the addresses under workers.dev, because the Worker answers only at its own hosts. wrangler warns if these two are not
@@ -95,13 +93,13 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   // The Durable Objects of a season talk to each other and to DIRECTORY, so they are in the same region unless a setting says
   // otherwise.
   rendered.vars = { ...config.vars, LEADERBOARD_LOCATION: input.homeRegion, ...variables };
-  rendered.d1_databases = addShards(config.d1_databases, input.shards).map((database) => ({
+  rendered.d1_databases = addDatabases(config.d1_databases, input.databases).map((database) => ({
     ...database,
     database_name: rename(database.database_name),
   }));
   const { JURISDICTION: jurisdiction = '' } = variables;
   if (input.thirdRegion !== '' || input.existingLocations > 2)
-    rendered.r2_buckets.push({ binding: 'BLOBS_3', bucket_name: `${PREFIX}-blobs-3` });
+    rendered.r2_buckets.push({ binding: 'BLOBS_3', bucket_name: THIRD_BUCKET });
   for (const bucket of rendered.r2_buckets) {
     bucket.bucket_name = rename(bucket.bucket_name);
     if (jurisdiction !== '') bucket.jurisdiction = jurisdiction;
@@ -152,31 +150,24 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   };
 }
 
-function addShards(databases: WorkerConfig['d1_databases'], shards: number): WorkerConfig['d1_databases'] {
-  const first = databases.find(({ binding }) => binding === FIRST_SHARD);
-  if (!first) throw new Error(`wrangler.toml: no database is bound as ${FIRST_SHARD}.`);
-  const bound = new Set(databases.map(({ binding }) => binding));
-  const added = Array.from({ length: shards }, (_, index) => ({
-    ...first,
-    binding: `OBJECTS_${index}`,
-    database_name: first.database_name.replace(/0$/, String(index)),
-  }));
-  return [...databases, ...added.filter(({ binding }) => !bound.has(binding))];
-}
-
-/** Returns the number of OBJECTS_n databases of this deployment, taken from the highest n. */
-export function countShards(existing: Iterable<string>, environment: string): number {
-  const prefix = environment === '' ? `${PREFIX}-objects-` : `${PREFIX}-${environment}-objects-`;
-  const numbers = [...existing].flatMap((name) => {
-    const number = name.startsWith(prefix) ? name.slice(prefix.length) : '';
-    return /^\d+$/.test(number) ? [Number(number) + 1] : [];
+/** Adds the databases beyond the first one of each kind, with its folder of migrations. */
+function addDatabases(
+  configured: WorkerConfig['d1_databases'],
+  totals: PlanInput['databases'],
+): WorkerConfig['d1_databases'] {
+  const bound = new Set(configured.map(({ binding }) => binding));
+  const added = (['OBJECTS', 'DIRECTORY'] as const).flatMap((kind) => {
+    const [first, ...others] = listDatabases(kind, totals[kind]);
+    const base = configured.find(({ binding }) => binding === first?.binding);
+    if (!base) throw new Error(`wrangler.toml: no database is bound as ${first?.binding}.`);
+    return others.map(({ binding, name }) => ({ ...base, binding, database_name: name }));
   });
-  return Math.max(1, ...numbers);
+  return [...configured, ...added.filter(({ binding }) => !bound.has(binding))];
 }
 
 /** Returns the number of locations of bytes that this deployment has. */
 export const countLocations = (existing: ReadonlySet<string>, environment: string): number =>
-  existing.has(environment === '' ? `${PREFIX}-blobs-3` : `${PREFIX}-${environment}-blobs-3`) ? 3 : 2;
+  existing.has(toResourceName(THIRD_BUCKET, environment)) ? 3 : 2;
 
 /** Renders the configuration for wrangler. @returns its text, with the ids of this account's databases. */
 export function renderConfig(plan: DeployPlan, databaseIds: ReadonlyMap<string, string>): string {

@@ -102,7 +102,8 @@ export async function prepareUpgrade(
     const id = databaseIds.get(name);
     if (id) bookmarks.set(name, await findBookmark(account, id));
   }
-  return () => console.log(describeWayBack(plan.worker, relative(ROOT, configPath), version, bookmarks));
+  const added = plan.databases.filter(({ name }) => !bookmarks.has(name)).map(({ binding }) => binding);
+  return () => console.log(describeWayBack(plan.worker, relative(ROOT, configPath), version, { bookmarks, added }));
 }
 
 async function findBookmark({ access, accountId }: Account, id: string): Promise<string> {
@@ -114,7 +115,7 @@ function describeWayBack(
   worker: string,
   config: string,
   version: DeployedVersion | undefined,
-  bookmarks: ReadonlyMap<string, string>,
+  { bookmarks, added }: { readonly bookmarks: ReadonlyMap<string, string>; readonly added: readonly string[] },
 ): string {
   const restores = [...bookmarks].map(
     ([name, bookmark]) => `  npx wrangler d1 time-travel restore ${name} --bookmark=${bookmark} --config ${config}`,
@@ -126,5 +127,10 @@ function describeWayBack(
     ...restores,
     'Migrations of Durable Objects (mailboxes, leaderboards) cannot be rolled back. wrangler refuses a rollback across a',
     'new migration tag in wrangler.toml.',
+    ...(added.length === 0
+      ? []
+      : [
+          `The version before does not have ${added.join(', ')}. Do not go back once data is in them: it could not reach it.`,
+        ]),
   ].join('\n');
 }

@@ -16,14 +16,7 @@ import { ROOT } from './build.ts';
 import { DeployError, findAccountId, findZone, REQUIRED_PERMISSIONS } from './deploy-api.ts';
 import { checkHealth } from './deploy-health.ts';
 import { type DeployOptions, parseOptions, USAGE } from './deploy-options.ts';
-import {
-  countLocations,
-  countShards,
-  type DeployPlan,
-  planDeployment,
-  renderConfig,
-  type WorkerConfig,
-} from './deploy-plan.ts';
+import { countLocations, type DeployPlan, planDeployment, renderConfig, type WorkerConfig } from './deploy-plan.ts';
 import {
   type Account,
   createMissing,
@@ -42,6 +35,7 @@ import { isCi, isTerminal, runWrangler, runWranglerOnTerminal } from './deploy-w
 import { keepRawTargets, setUpMail } from './deploy-zone.ts';
 import { findDomainConflicts } from './domain-conflicts.ts';
 import { deploySchema, readEnvironment } from './environment.ts';
+import { countDatabases, DATABASE_RULES, type DatabaseKind } from './numbered-databases.ts';
 import { readRateLimits } from './rate-limits.ts';
 
 const options = readOptions();
@@ -99,15 +93,16 @@ async function openAccount(): Promise<Account> {
 }
 
 /**
- * Checks the number of databases.
- * @throws DeployError if fewer are requested than exist: the objects in the others would be unreachable.
+ * Checks the number of databases of a kind.
+ * @throws DeployError if fewer are requested than exist: the contents of the others would be unreachable.
  */
-function chooseShards(resources: Resources): number {
-  const existing = countShards(resources.databases.keys(), options.environment);
-  const { shards = existing } = options;
-  if (shards < existing)
-    throw new DeployError(`${existing} databases for objects exist, so --shards must be at least ${existing}.`);
-  return shards;
+function chooseTotal(kind: DatabaseKind, resources: Resources): number {
+  const { option, contents } = DATABASE_RULES[kind];
+  const existing = countDatabases(kind, resources.databases.keys(), options.environment);
+  const { [kind]: total = existing } = options.databases;
+  if (total < existing)
+    throw new DeployError(`${existing} databases for ${contents} exist, so --${option} must be at least ${existing}.`);
+  return total;
 }
 
 /** Checks that the hosts are free, without changing anything. @throws DeployError that names each host already in use. */
@@ -136,8 +131,10 @@ async function printDryRun(account: Account, plan: DeployPlan, resources: Resour
  * Applies the pending migrations before the new version starts. If one fails, the deployment ends and the old version keeps
  * running.
  */
-async function applyMigrations(plan: DeployPlan): Promise<void> {
-  for (const { name } of plan.databases) {
+async function applyMigrations(account: Account, plan: DeployPlan, ids: ReadonlyMap<string, string>): Promise<void> {
+  for (const [name, pending] of await listPendingMigrations(account, plan, ids)) {
+    // A run of wrangler takes seconds, and there may be 149 databases.
+    if (pending.length === 0) continue;
     try {
       await runWrangler('d1', 'migrations', 'apply', name, '--remote', '--config', DEPLOY_CONFIG);
     } catch (error) {
@@ -161,7 +158,7 @@ async function deploy(account: Account, plan: DeployPlan, resources: Resources, 
   writeFileSync(DEPLOY_CONFIG, renderConfig(plan, ids));
   const { present, given } = { present: resources.secrets, given: settings.secrets };
   const secrets = prepareSecrets({ present, given, file: files.secrets, isCi });
-  await applyMigrations(plan);
+  await applyMigrations(account, plan, ids);
   await enableReadReplication(
     account,
     plan.databases.flatMap(({ name }) => ids.get(name) ?? []),
@@ -193,12 +190,12 @@ async function main(): Promise<void> {
     existingLocations: 2,
     rateLimits: readRateLimits({ ...config.vars, ...settings.variables }),
   };
-  const { worker } = planDeployment(config, { ...input, shards: 1 });
+  const { worker } = planDeployment(config, { ...input, databases: { OBJECTS: 1, DIRECTORY: 1 } });
   const { JURISDICTION: jurisdiction = '' } = settings.variables;
   const resources = await listResources(account, worker, jurisdiction);
   const plan = planDeployment(config, {
     ...input,
-    shards: chooseShards(resources),
+    databases: { OBJECTS: chooseTotal('OBJECTS', resources), DIRECTORY: chooseTotal('DIRECTORY', resources) },
     existingLocations: countLocations(resources.buckets, options.environment),
   });
   if (options.mode === 'teardown') {

@@ -21,7 +21,7 @@ export async function awaitMail(server: TestServer, to: string, subject: string,
 
 export const codeIn = (text: string): string => /\b[a-z0-9]{5}-[a-z0-9]{5}\b/.exec(text)?.[0] ?? '';
 export const linkIn = (text: string): string => /https?:\S+/.exec(text)?.[0] ?? '';
-export const resetTokenIn = (url: string): string => /#\/reset\/(rst_[\w-]{43})$/.exec(url)?.[1] ?? '';
+export const resetTokenIn = (url: string): string => /#\/reset\/(rst_(?:\d+_)?[\w-]{43})$/.exec(url)?.[1] ?? '';
 
 /** Sets a recovery address and confirms it. */
 export async function setRecoveryAddress(server: TestServer, sessionToken: string, email: string, password: string) {

@@ -65,12 +65,73 @@ describe('npm run deploy -- --env', () => {
     [['--env', 'Production!'], '--env must be'],
     [['--env', 'production'], '--env must be'],
     [['--shards', '0'], '--shards must be a whole number from 1 to 64.'],
+    [['--directories', '3'], '--directories must be 1, 5, 21 or 85.'],
     [['--teardown', '--upgrade'], 'exclude each other'],
     [['--unknown'], '--unknown'],
   ])('refuses %j before it calls the account', async (args, reason) => {
     const { status, output } = await deploy(args);
     expect([status, output]).toEqual([2, expect.stringContaining(reason)]);
     expect(cloudflare.requests).toEqual([]);
+  });
+});
+
+describe('npm run deploy -- --directories', () => {
+  it('creates, migrates and binds the databases for people; an upgrade keeps them and names what a rollback would lose', async () => {
+    const environment = ['--env', 'staging'];
+    const first = await deploy([...environment, '--directories', '5'], { HOME_REGION: 'weur' });
+    expect(first.status, first.output).toBe(0);
+    const { databases, scripts } = cloudflare.state;
+    const people = [...databases.values()].filter(({ name }) => name.includes('directory'));
+    expect(people.map(({ name, region, replication }) => [name, region, replication])).toEqual(
+      ['', '-1', '-2', '-3', '-4'].map((end) => [`tessera-staging-directory${end}`, 'weur', 'auto']),
+    );
+    const [schema = [], ...others] = people.map(({ sql }) =>
+      sql.prepare('SELECT name, sql FROM sqlite_master ORDER BY name').all(),
+    );
+    expect(schema.length).toBeGreaterThan(10);
+    for (const other of others) expect(other).toEqual(schema);
+    const { requests } = cloudflare;
+    expect(requests.findLastIndex((request) => request.endsWith('/query'))).toBeLessThan(
+      requests.findIndex((request) => /^(?:PUT|POST) .*\/workers\/scripts\/[^/]+(?:\/versions)?$/.test(request)),
+    );
+    const listBound = () =>
+      (scripts.get('tessera-staging')?.bindings ?? [])
+        .filter(({ type }) => type === 'd1')
+        .map(({ name, id }) => [name, id]);
+    const bound = listBound();
+    expect(bound).toHaveLength(6);
+    for (const [n, { uuid }] of people.entries())
+      expect(bound).toContainEqual([n === 0 ? 'DIRECTORY' : `DIRECTORY_${n}`, uuid]);
+
+    requests.splice(0);
+    const fewer = await deploy([...environment, '--directories', '1']);
+    expect([fewer.status, fewer.output]).toEqual([
+      1,
+      expect.stringContaining('5 databases for people exist, so --directories must be at least 5.'),
+    ]);
+    expect(listChanges(cloudflare)).toEqual([]);
+
+    const upgrade = await deploy(['--upgrade', '--shards', '2', ...environment]);
+    expect(upgrade.status, upgrade.output).toBe(0);
+    expect(upgrade.output).toContain('Migrations of tessera-staging-directory-4: none');
+    expect(upgrade.output).toContain('time-travel restore tessera-staging-directory-4 ');
+    expect(upgrade.output).toContain('The version before does not have OBJECTS_1. Do not go back once data is in them');
+    expect(listBound()).toEqual(expect.arrayContaining(bound));
+    const teardown = await deploy(['--teardown', '--dry-run', ...environment]);
+    for (const { name } of databases.values()) expect(teardown.output).toContain(`  database ${name}\n`);
+  }, 240_000);
+
+  it('completes a group whose creation was interrupted', async () => {
+    for (const name of ['tessera-staging-directory', 'tessera-staging-directory-1'])
+      cloudflare.state.databases.set(name, newDatabase(name));
+    const { status, output } = await deploy(['--env', 'staging', '--dry-run']);
+    expect(status, output).toBe(0);
+    expect([...output.matchAll(/would create database (\S+)/g)].map(([, name]) => name)).toEqual([
+      'tessera-staging-objects-0',
+      'tessera-staging-directory-2',
+      'tessera-staging-directory-3',
+      'tessera-staging-directory-4',
+    ]);
   });
 });
 

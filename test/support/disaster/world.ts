@@ -253,7 +253,8 @@ export class World {
     return this.#list(folder).filter((file) => this.#query(file, sql).length > 0);
   }
 
-  directoryFile = (): string[] => this.#find('d1/miniflare-D1DatabaseObject', 'SELECT 1 FROM mail_account');
+  /** Only DIRECTORY itself has seasons. */
+  directoryFile = (): string[] => this.#find('d1/miniflare-D1DatabaseObject', 'SELECT 1 FROM season');
   shardFiles = (): string[] => this.#find('d1/miniflare-D1DatabaseObject', 'SELECT 1 FROM version');
   mailboxFile = ({ userId }: MailUser): string[] =>
     this.#find('do/tessera-Mailbox', `SELECT 1 FROM mailbox WHERE user_id = '${userId}'`);

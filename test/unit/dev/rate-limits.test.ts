@@ -28,7 +28,7 @@ it('a deployment writes the quotas of its settings into the limiters, and no oth
   const input = {
     environment: '',
     accountId: 'a'.repeat(32),
-    shards: 1,
+    databases: { OBJECTS: 1, DIRECTORY: 1 },
     variables: {},
     homeRegion: '',
     secondRegion: '',

@@ -9,7 +9,12 @@ const CONFIG = join(import.meta.dirname, '../../../wrangler.toml');
 function plan(regions: readonly (Region | '')[], existingLocations = 2, variables: Record<string, string> = {}) {
   const [homeRegion = '', secondRegion = '', thirdRegion = ''] = regions;
   const config = experimental_readRawConfig({ config: CONFIG }).rawConfig as WorkerConfig;
-  const about = { environment: 'staging', accountId: 'a'.repeat(32), shards: 1, rateLimits: {} };
+  const about = {
+    environment: 'staging',
+    accountId: 'a'.repeat(32),
+    databases: { OBJECTS: 1, DIRECTORY: 1 },
+    rateLimits: {},
+  };
   const made = planDeployment(config, {
     ...about,
     homeRegion,

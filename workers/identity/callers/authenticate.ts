@@ -9,7 +9,7 @@ import { settingsOf } from '../../shared/settings.ts';
 import type { OperatorRole } from '../domain/operator-roles.ts';
 import { BOARD_SCOPE, type Principal, type Scope, type UserPrincipal } from '../principal.ts';
 import { findInPrimary, findUnrevoked } from '../revocations.ts';
-import { hashToken, homeOfToken, readKeptUser } from '../secrets/credentials.ts';
+import { hashToken, homeOfSecret, readKeptUser } from '../secrets/credentials.ts';
 import { createOperatorStore } from '../store/operator-store.ts';
 import { type CredentialRow, findToken } from '../store/store.ts';
 import { type FindKept, findKeptCredential } from '../users/obligations.ts';
@@ -42,7 +42,7 @@ export async function authenticateBearer(
   if (keptUser !== null) return authenticateKept(keptUser, hash, env, findKept);
   if (secret.startsWith('tok_')) {
     const find = (copy: D1Database | D1DatabaseSession) => findToken(copy, hash, now);
-    const database = findDatabase(env, homeOfToken(secret));
+    const database = findDatabase(env, homeOfSecret(secret));
     if (database === null) return err({ kind: 'invalid_credential' });
     const known = await findUnrevoked(database, hash, find, isForBoards);
     if (known?.expiresAt && known.expiresAt <= now) return err({ kind: 'invalid_credential' });

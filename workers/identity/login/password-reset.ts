@@ -3,7 +3,8 @@ import { directoryOf, findDatabase, homeOf } from '../../shared/directories.ts';
 import { type Problem, problem } from '../../shared/problem.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { publishRevocations } from '../revocations.ts';
-import { hashSecret, mintResetToken, readResetUser } from '../secrets/one-time-secrets.ts';
+import { homeOfSecret } from '../secrets/credentials.ts';
+import { hashSecret, mintResetToken } from '../secrets/one-time-secrets.ts';
 import { hashPassword } from '../secrets/passwords.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
 import { endingCredentials } from '../users/obligations.ts';
@@ -39,7 +40,7 @@ export async function createPasswordReset(
   purpose: (typeof PURPOSES)[number],
   now: number,
 ): Promise<PasswordReset> {
-  const token = mintResetToken(userId);
+  const token = mintResetToken(homeOf(userId));
   const expiresAt = now + RESET_AGE_MS;
   const row = { secretSha256: hashSecret(purpose, token), purpose, userId, detail: null, expiresAt };
   await createRecoveryStore(directoryOf(env, userId)).replaceSecret(row);
@@ -57,7 +58,7 @@ export async function resetPassword(
   password: string,
   now: number,
 ): Promise<Result<string, Problem>> {
-  const database = findDatabase(env, homeOf(readResetUser(token)));
+  const database = findDatabase(env, homeOfSecret(token));
   if (database === null) return err(INVALID_RESET_TOKEN);
   const store = createRecoveryStore(database);
   const found = await store.findSecret(

@@ -6,7 +6,7 @@ import { settingsOf } from '../../shared/settings.ts';
 import { toUser } from '../callers/authenticate.ts';
 import type { Scope, UserPrincipal } from '../principal.ts';
 import { findIn, type IdentityGeneration } from '../revocations.ts';
-import { hashToken, homeOfAccessKey, homeOfToken } from '../secrets/credentials.ts';
+import { hashToken, homeOfAccessKey, homeOfSecret } from '../secrets/credentials.ts';
 import { openSecret } from '../secrets/secrets.ts';
 import { type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
 import { findUserByEmail, findUserById } from '../users/users.ts';
@@ -62,7 +62,7 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
     async findBearer(token): Promise<UserPrincipal | null> {
       if (!token.startsWith('tok_')) return null;
       const hash = hashToken(token);
-      const row = await lookUp(hash, homeOfToken(token), (database) => findToken(database, hash, now));
+      const row = await lookUp(hash, homeOfSecret(token), (database) => findToken(database, hash, now));
       if (row === null || row.userId === null) return null;
       const scopes = row.scopes as Scope[];
       return scopes.some((scope) => scope.startsWith('objects:')) ? toUser(row, 'token', scopes) : null;

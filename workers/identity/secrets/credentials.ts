@@ -2,14 +2,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /**
- * Creates a token for an operator to hand out.
- * @param home number of the database that stores its hash. The token contains it, unless it is `DIRECTORY`.
+ * Creates a secret that a database of people stores as a hash.
+ * @param home number of the database. The secret contains it, unless it is `DIRECTORY`.
  */
-export const mintToken = (home: number): string =>
-  `tok_${home === 0 ? '' : `${home}_`}${randomBytes(32).toString('base64url')}`;
+export const mintSecret = (prefix: string, home: number): string =>
+  `${prefix}_${home === 0 ? '' : `${home}_`}${randomBytes(32).toString('base64url')}`;
 
-/** @returns the number of the database that has a token of `mintToken`. */
-export const homeOfToken = (token: string): number => Number(/^tok_(\d+)_[\w-]{43}$/.exec(token)?.[1] ?? 0);
+/** @returns the number of the database that has a secret of `mintSecret`. */
+export const homeOfSecret = (secret: string): number => Number(/^[a-z]+_(\d+)_[\w-]{43}$/.exec(secret)?.[1] ?? 0);
+
+/** Creates a token for an operator to hand out. @param home number of the database that stores its hash. */
+export const mintToken = (home: number): string => mintSecret('tok', home);
 
 export const mintOperatorSecret = (): string => `ops_${randomBytes(32).toString('base64url')}`;
 

@@ -1,5 +1,6 @@
 /** Secrets that work once and for a short time. Only their hashes are stored. */
 import { createHash, randomBytes } from 'node:crypto';
+import { mintSecret } from './credentials.ts';
 
 export type SecretPurpose =
   /** Secret of a password reset link that an operator created. */
@@ -22,12 +23,11 @@ export const hashSecret = (purpose: SecretPurpose, secret: string, ...parts: rea
     .update([purpose, ...parts, secret].join('\n'))
     .digest('hex');
 
-/** Creates the secret of a reset link. It begins with the id of its user, whose database stores the hash. */
-export const mintResetToken = (userId: string): string => `rst_${userId}_${randomBytes(32).toString('base64url')}`;
-
-/** @returns the id of the user in the secret of a reset link; '' for any other text. */
-export const readResetUser = (token: string): string =>
-  /^rst_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})_/.exec(token)?.[1] ?? '';
+/**
+ * Creates the secret of a reset link.
+ * @param home number of the database that stores its hash. The secret contains it, unless it is `DIRECTORY`.
+ */
+export const mintResetToken = (home: number): string => mintSecret('rst', home);
 
 const CODE_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
