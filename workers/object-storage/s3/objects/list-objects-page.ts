@@ -2,7 +2,7 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { CHECKSUM_ALGORITHMS } from '../../domain/checksums.ts';
 import type { S3Failure } from '../../domain/failure.ts';
-import type { Listed, ListedVersion, ListPage } from '../../engine/model/contract.ts';
+import type { Engine, Listed, ListedVersion, ListPage } from '../../engine/model/contract.ts';
 import { toOwnerElement } from '../documents/acl-document.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext } from '../protocol/operation.ts';
@@ -10,11 +10,20 @@ import { element, escapeXml, type XmlNode } from '../protocol/xml.ts';
 import type { ListingParameters } from './list-parameters.ts';
 import { quoteEtag } from './object-headers.ts';
 
-/** Reads a page of a listing. @param from lower bound of the names; null if no name can follow, so that the page is empty. */
+/** A request for a page. */
+export interface PageRequest extends Pick<ListingParameters, 'prefix' | 'delimiter' | 'limit'> {
+  /** Lower bound of the names; null if no name can follow, so that the page is empty. */
+  readonly from: string | null;
+}
+
+export function beginPage(engine: Engine, bucketName: string, page: PageRequest): void {
+  const { prefix, delimiter, limit, from } = page;
+  if (limit > 0 && from !== null) engine.beginListing(bucketName, { prefix, delimiter, limit, from });
+}
+
 export async function readPage(
   { engine, bucket }: BucketContext,
-  { prefix, delimiter, limit }: ListingParameters,
-  from: string | null,
+  { prefix, delimiter, limit, from }: PageRequest,
 ): Promise<Result<ListPage<ListedVersion>, S3Failure>> {
   if (limit === 0 || from === null) return ok({ entries: [], next: null });
   const page = await engine.listObjects({ bucket, prefix, delimiter, from, limit });
