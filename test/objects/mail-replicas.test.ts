@@ -14,6 +14,7 @@ import { receiveEmail } from '../../workers/mail/inbound/receive-email.ts';
 import { createAccountStore } from '../../workers/mail/store/account-store.ts';
 import { addAddress } from '../../workers/mail/store/address-store.ts';
 import type { AuditRow } from '../../workers/shared/audit-store.ts';
+import { directoryOf } from '../../workers/shared/directories.ts';
 import { ReplicatedDatabase } from '../support/replicas.ts';
 
 const real = bindings as unknown as Env;
@@ -182,7 +183,7 @@ describe('mail to an address of an account', () => {
     const silent = { idFromName: () => ({}), get: () => ({ inTrace: () => Promise.reject(new Error('away')) }) };
     const cut = { ...env, MAILBOX: silent as unknown as Env['MAILBOX'] };
     await expect(retireAddress(cut, ann.second, ann.userId)).rejects.toMatchObject({ problem: { status: 503 } });
-    expect(await createAccountStore(real.DIRECTORY).listAddresses(ann.userId)).toContain(ann.second);
+    expect(await createAccountStore(directoryOf(real, ann.userId)).listAddresses(ann.userId)).toContain(ann.second);
     expect(await retireAddress(env, `none-${ann.second}`, ann.userId)).toBe(false);
   });
 

@@ -26,6 +26,8 @@ interface Health {
 }
 interface Collector {
   collector: string;
+  /** Number n of `DIRECTORY_n`, of which the collector `directory` writes snapshots; else 0. */
+  database: number;
   alarm: { reason: string; since: string; scanned: number; found: number } | null;
 }
 interface Problem {
@@ -34,7 +36,7 @@ interface Problem {
   title: string;
   text: string;
   tab?: keyof typeof operatorTexts.tabs;
-  collector?: string;
+  collector?: Pick<Collector, 'collector' | 'database'>;
 }
 
 const ofHealth = ({ unavailable = [], misconfigured = [], warnings }: Health): Problem[] => [
@@ -54,12 +56,14 @@ const ofHealth = ({ unavailable = [], misconfigured = [], warnings }: Health): P
 ];
 
 const ofCollectors = (collectors: readonly Collector[]): Problem[] =>
-  collectors.flatMap(({ collector, alarm }) => {
+  collectors.flatMap(({ collector, database, alarm }) => {
     if (alarm === null) return [];
     const { reason, scanned, found } = alarm;
     const values = { reason, scanned: formatCount(scanned), found: formatCount(found) };
-    const title = fill(t.alarm, { name: collector });
-    return [{ id: `collector ${collector}`, isBad: true, title, text: fill(t.alarmDo, values), collector }];
+    const name = database === 0 ? collector : `${collector}-${database}`;
+    const id = `collector ${name}`;
+    const text = fill(t.alarmDo, values);
+    return [{ id, isBad: true, title: fill(t.alarm, { name }), text, collector: { collector, database } }];
   });
 
 async function findMailProblems(): Promise<Problem[]> {
@@ -132,8 +136,8 @@ export function Problems({ history }: { history: History | null }) {
   if (history && !history.is_available)
     problems.push({ id: 'counters', isBad: false, title: t.counters, text: t.countersDo });
   const isWell = value !== null && !problems.some(({ isBad }) => isBad);
-  const acknowledge = (collector: string) =>
-    request(`/v1/collectors/${collector}/acknowledge`, { method: 'POST', body: {} }).then(() => {
+  const acknowledge = ({ collector, database }: Pick<Collector, 'collector' | 'database'>) =>
+    request(`/v1/collectors/${collector}/acknowledge`, { method: 'POST', body: { database } }).then(() => {
       showToast(t.acknowledged);
       reload();
     }, showError);

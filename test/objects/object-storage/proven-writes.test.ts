@@ -11,22 +11,28 @@ beforeEach(wipe);
 const REFUSED = 'access was revoked';
 type Renew = NonNullable<PutRequest<typeof REFUSED>['renew']>;
 
-/** Makes a bucket as a replica of DIRECTORY returns it: generation 5 of the bucket, 7 of identity. */
-const fromCopies = (bucket: Bucket, generation: number | null = 7): Bucket & { readonly proof: Proof } => ({
+/** Makes a bucket as a replica of DIRECTORY returns it: generation 5 of the bucket, 7 of identity in the caller's home. */
+const fromCopies = (bucket: Bucket, generation: number | null = 7, home = 0): Bucket & { readonly proof: Proof } => ({
   ...bucket,
   generation: 5,
-  proof: { identity: generation === null ? null : { home: 0, generation }, state: 'open' },
+  proof: { identity: generation === null ? null : { home, generation }, state: 'open' },
 });
 
 const know = (bucket: Bucket, generation: number | null) =>
   env.OBJECTS_0.prepare('UPDATE bucket SET generation = ?2 WHERE bucket_id = ?1')
     .bind(bucket.bucketId, generation)
     .run();
-const knowIdentity = (generation: number) =>
-  env.OBJECTS_0.prepare('INSERT OR REPLACE INTO identity(one, generation) VALUES (1, ?1)').bind(generation).run();
+const knowIdentity = (generation: number, home = 0) =>
+  env.OBJECTS_0.prepare('INSERT OR REPLACE INTO identity(one, generation) VALUES (?1, ?2)')
+    .bind(home + 1, generation)
+    .run();
 
 interface Changed {
   readonly identityGeneration?: number | null;
+  /** Number of the database of people that has the credential. */
+  readonly home?: number;
+  /** Revocations of other databases that the shard knows: home and generation. */
+  readonly others?: readonly (readonly [home: number, generation: number])[];
   readonly renew?: Renew;
 }
 
@@ -37,7 +43,7 @@ async function putProven(engine: Engine, bucket: Bucket, content: Uint8Array, ch
     renewals++;
     return changed.renew ? await changed.renew() : ok({ bucket, metadata: METADATA, tags: { from: 'the primary' } });
   };
-  const copy = fromCopies(bucket, changed.identityGeneration);
+  const copy = fromCopies(bucket, changed.identityGeneration, changed.home);
   const put = { bucket: copy, name: 'x', body: content, size: content.length, metadata: METADATA, renew };
   const result = await engine.putObject(put);
   if (result.ok) expect(copy.proof.state).toBe('held');
@@ -57,16 +63,24 @@ describe.each([
     ['no generation of the bucket, after a rebuild', null, 7, {}, 1],
     ['no revocations, after a rebuild', 5, null, {}, 1],
     ['a later revocation, for an anonymous write', 5, 8, { identityGeneration: null }, 0],
-  ] as const)('is authorised again if the shard knows %s', async (_, generation, identity, changed, expected) => {
-    const { engine } = makeEngine();
-    const bucket = await makeBucket(engine);
-    await know(bucket, generation);
-    if (identity !== null) await knowIdentity(identity);
-    const { result, renewals } = await putProven(engine, bucket, content, changed);
-    expect(value(result).tags).toEqual(expected === 1 ? { from: 'the primary' } : null);
-    expect(renewals).toBe(expected);
-    await expectContent(engine, bucket, 'x', content);
-  });
+    ['a later revocation of another database', 5, 7, { others: [[3, 99]] }, 0],
+    ['what it needs of the second database', 5, 7, { home: 1, others: [[0, 99]] }, 0],
+    ['a later revocation of the second database', 5, 8, { home: 1, others: [[0, 1]] }, 1],
+    ['nothing of the second database', 5, null, { home: 1, others: [[0, 1]] }, 1],
+  ] as [string, number | null, number | null, Changed, number][])(
+    'is authorised again if the shard knows %s',
+    async (_, generation, identity, changed, expected) => {
+      const { engine } = makeEngine();
+      const bucket = await makeBucket(engine);
+      await know(bucket, generation);
+      if (identity !== null) await knowIdentity(identity, changed.home);
+      for (const [home, later] of changed.others ?? []) await knowIdentity(later, home);
+      const { result, renewals } = await putProven(engine, bucket, content, changed);
+      expect(value(result).tags).toEqual(expected === 1 ? { from: 'the primary' } : null);
+      expect(renewals).toBe(expected);
+      await expectContent(engine, bucket, 'x', content);
+    },
+  );
 
   test('stores nothing if it is not authorised any more', async () => {
     const { engine, context, settle } = makeEngine();

@@ -1,7 +1,7 @@
 /**
  * Reserves room for a submission within the limits of its account and its domain.
  *
- * One row of DIRECTORY per domain counts the recipients of the current hour. To avoid a write of that row for every message, a
+ * One row per domain, in the database at the place of its name, counts the recipients of the current hour. To avoid a write of that row for every message, a
  * mailbox is granted a share of the hour in advance, and keeps the unused rest for its next messages. Unused shares expire at the
  * end of the hour. So a domain never exceeds its limit, but it may stay below it by one share per account.
  */
@@ -15,6 +15,7 @@ import { readTransportSettings, type TransportSettings } from '../../bindings/tr
 import { grantRecipients } from '../../store/send-grant-store.ts';
 import type { SubmitFailure } from './refusal.ts';
 import type { SenderAddress } from './sender-address.ts';
+import { placeOf } from '../../../shared/directories.ts';
 
 const HOUR_MS = 3_600_000;
 const SHARE_RECIPIENTS = 20;
@@ -65,7 +66,7 @@ export async function reserveRoom(
   return granted.ok ? ok(domainHour) : granted;
 }
 
-/** Requests recipients from DIRECTORY and adds them to the mailbox's share. */
+/** Requests recipients from the count of the domain and adds them to the mailbox's share. */
 async function requestGrant(
   env: Env,
   userId: string,
@@ -75,7 +76,7 @@ async function requestGrant(
   const max = readTransportSettings(env).domainRecipientsPerHour;
   const share = Math.min(SHARE_RECIPIENTS, Math.floor(max * SHARE_OF_LIMIT));
   for (const recipients of new Set([Math.max(missing, share), missing])) {
-    if (!(await grantRecipients(env.DIRECTORY, { ...domainHour, recipients, max }))) continue;
+    if (!(await grantRecipients(placeOf(env, domainHour.domain), { ...domainHour, recipients, max }))) continue;
     const added = await openMailbox(env, userId).addShare(domainHour, recipients);
     return added.ok ? ok(null) : added;
   }
