@@ -9,13 +9,13 @@ import type { SendRoom } from '../../../../durable-objects/mailbox/calls/outbox-
 import type { Submission } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
 import type { DomainHour } from '../../../../durable-objects/mailbox/rules/send-limit-store.ts';
 import { createClock } from '../../../shared/clock.ts';
+import { placeOf } from '../../../shared/directories.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings, type TransportSettings } from '../../bindings/transport-settings.ts';
 import { grantRecipients } from '../../store/send-grant-store.ts';
 import type { SubmitFailure } from './refusal.ts';
 import type { SenderAddress } from './sender-address.ts';
-import { placeOf } from '../../../shared/directories.ts';
 
 const HOUR_MS = 3_600_000;
 const SHARE_RECIPIENTS = 20;
