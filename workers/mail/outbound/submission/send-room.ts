@@ -1,7 +1,7 @@
 /**
  * Reserves room for a submission within the limits of its account and its domain.
  *
- * One row per domain, in the database at the place of its name, counts the recipients of the current hour. To avoid a write of that row for every message, a
+ * One row per domain, in the database that `placeOf` selects by its name, counts the recipients of the current hour. To avoid a write of that row for every message, a
  * mailbox is granted a share of the hour in advance, and keeps the unused rest for its next messages. Unused shares expire at the
  * end of the hour. So a domain never exceeds its limit, but it may stay below it by one share per account.
  */
