@@ -202,6 +202,7 @@ async function timed(work: (send: Timed) => Promise<unknown>): Promise<number> {
 }
 
 type Numbers = Omit<Counts, 'calls'>;
+type Calls = Counts['calls'];
 const NAMES = [
   'rows_read',
   'rows_written',
@@ -217,12 +218,19 @@ const NAMES = [
 
 function combine(all: readonly Counts[]): Counts {
   const sums = NAMES.map((name) => [name, all.reduce((total, each) => total + each[name], 0)]);
-  return { ...(Object.fromEntries(sums) as Numbers), calls: {} };
+  const calls: Calls = {};
+  for (const each of all)
+    for (const [name, count] of Object.entries(each.calls)) calls[name] = (calls[name] ?? 0) + count;
+  return { ...(Object.fromEntries(sums) as Numbers), calls };
 }
 
 function subtract(from: Counts, what: Counts): Counts {
   const rest = NAMES.map((name) => [name, Math.max(0, from[name] - what[name])]);
-  return { ...(Object.fromEntries(rest) as Numbers), calls: {} };
+  const calls = Object.entries(from.calls).map(([name, count]) => [name, count - (what.calls[name] ?? 0)] as const);
+  return {
+    ...(Object.fromEntries(rest) as Numbers),
+    calls: Object.fromEntries(calls.filter(([, count]) => count > 0)),
+  };
 }
 
 export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<void> {

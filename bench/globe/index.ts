@@ -3,9 +3,9 @@
  * trips, rows, requests and dollars. Writes `bench/results/globe.json`. After each sample its floor is measured: the same calls of
  * bindings in a Worker that does nothing else.
  *
- * `--check` runs fewer samples and compares the counts with `bench/budget.json`. With `--short` it compares only requests whose
+ * `--check` compares the counts with `bench/budget.json`. With `--short` it runs fewer samples and compares only requests whose
  * counts do not depend on the speed of the machine. `--only=name,name` runs these operations and writes no results. `--samples=n`
- * sets the number of samples.
+ * sets the number of samples. `--calls` also prints what each operation called and wrote, in sum over all samples.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,8 @@ import { OPERATIONS } from './operations.ts';
 
 const BENCH = join(import.meta.dirname, '..');
 const SAMPLES = 10;
-const SAMPLES_OF_CHECK = 3;
+/** Number of samples of the short check. Background work that comes once a second or once per volume needs more. */
+const SAMPLES_OF_SHORT = 3;
 /** Names of the operations that the short check (`--check --short`) measures. */
 const SHORT: ReadonlySet<string> = new Set(['get-4k', 'get-1m', 'head', 'put-4k', 'mail-list', 'board-top']);
 
@@ -49,7 +50,8 @@ interface Row {
   readonly primary_share: number;
   readonly usd_per_million: number;
 }
-type Budget = Readonly<Record<string, Partial<Record<keyof Row, number>>>>;
+/** The greatest counts per row of the results. `why` says what a count is for that is not plain from the operation. */
+type Budget = Readonly<Record<string, Partial<Record<keyof Row, number>> & { readonly why?: string }>>;
 
 const percentile = (sorted: readonly number[], part: number): number =>
   Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
@@ -127,6 +129,14 @@ function print(row: Row): void {
   console.log(cells.join(' '));
 }
 
+/** A line for each call, and for the rows that each statement wrote, in sum over all samples. */
+const toCallLines = (measured: Measured): string[] =>
+  (['request', 'background'] as const).flatMap((phase) =>
+    Object.entries(measured[phase].calls).map(
+      ([name, count]) => `    ${phase.padEnd(12)}${String(count).padStart(6)} ${name}`,
+    ),
+  );
+
 const HEADER = `${'operation'.padEnd(34)}    p50    p99  floor   over  ratio   trips  rows r  rows w    r2 a    r2 b      do   queue   logs  dir-p  share   $/M`;
 
 /**
@@ -136,8 +146,9 @@ const HEADER = `${'operation'.padEnd(34)}    p50    p99  floor   over  ratio   t
  */
 function compare(rows: readonly Row[], budget: Budget): string[] {
   return rows.flatMap((row) => {
-    const limits = budget[nameOf(row)];
-    if (!limits) return [`${nameOf(row)} has no budget`];
+    const known = budget[nameOf(row)];
+    if (!known) return [`${nameOf(row)} has no budget`];
+    const { why: _, ...limits } = known;
     return Object.entries(limits).flatMap(([name, limit]) => {
       const value = row[name as keyof Row];
       const counted = typeof value === 'number' && row.phase === 'background' ? Math.floor(value) : value;
@@ -152,7 +163,7 @@ export async function run(options: readonly string[]): Promise<void> {
   const optionOf = (name: string) => options.find((each) => each.startsWith(`--${name}=`))?.slice(name.length + 3);
   const isCheck = options.includes('--check');
   const isShort = options.includes('--short');
-  const samples = Number(optionOf('samples') ?? (isCheck ? SAMPLES_OF_CHECK : SAMPLES));
+  const samples = Number(optionOf('samples') ?? (isShort ? SAMPLES_OF_SHORT : SAMPLES));
   const only = optionOf('only')?.split(',');
   const rows: Row[] = [];
   console.log(HEADER);
@@ -161,8 +172,10 @@ export async function run(options: readonly string[]): Promise<void> {
       (only === undefined || only.includes(operation)) && (!isShort || SHORT.has(operation));
     for (const operation of OPERATIONS.filter(isWanted)) {
       const about = { operation: operation.operation, from: operation.from, warm: operation.warm };
-      const made = toRows(about, await operation.run(globe, samples));
+      const measured = await operation.run(globe, samples);
+      const made = toRows(about, measured);
       made.forEach(print);
+      if (options.includes('--calls')) console.log(toCallLines(measured).join('\n'));
       rows.push(...made);
     }
   });

@@ -1,5 +1,4 @@
 /** Counts the calls of each operation inside the Worker. The driver reads the counts over HTTP. */
-import type { BindingKind } from '../../test/support/platform/wrap-bindings.ts';
 
 /** Name of the trace that counts events without a request: queues, alarms, cron. */
 export const BACKGROUND = 'background';
@@ -21,14 +20,17 @@ export interface Counts {
   events: number;
   /** Number of queries that the primary of DIRECTORY answered. */
   directory_primary: number;
-  calls: Partial<Record<BindingKind, number>>;
+  /** Number of calls by binding and method, and number of rows written by statement or by method of an object. */
+  calls: Record<string, number>;
   long_haul_serial: number;
 }
+
+type Cursor = Pick<SqlStorageCursor<never>, 'rowsRead' | 'rowsWritten'>;
 
 interface Trace {
   readonly counts: Counts;
   readonly legs: Leg[];
-  readonly cursors: { readonly rowsRead: number; readonly rowsWritten: number }[];
+  readonly cursors: { readonly name: string; readonly cursor: Cursor }[];
 }
 
 const emptyCounts = (): Counts => ({
@@ -66,8 +68,13 @@ export class Meter {
     this.#trace(trace).legs.push(leg);
   }
 
-  addCursor(trace: string, cursor: Trace['cursors'][number]): void {
-    this.#trace(trace).cursors.push(cursor);
+  /** Counts the rows of a query of an object's storage, which are known only once the cursor was read. */
+  addCursor(trace: string, name: string, cursor: Cursor): void {
+    this.#trace(trace).cursors.push({ name, cursor });
+  }
+
+  addRows(trace: string, name: string, { rowsRead, rowsWritten }: Cursor): void {
+    addRows(this.counts(trace), name, { rowsRead, rowsWritten });
   }
 
   enter(): void {
@@ -94,11 +101,18 @@ export class Meter {
 
 function sum({ counts, legs, cursors }: Trace): Counts {
   const total = { ...counts, long_haul_serial: longestChain(legs) / 2 };
-  for (const cursor of cursors) {
-    total.rows_read += cursor.rowsRead;
-    total.rows_written += cursor.rowsWritten;
-  }
+  for (const { name, cursor } of cursors) addRows(total, name, cursor);
   return total;
+}
+
+export function addCall({ calls }: Counts, name: string, count = 1): void {
+  calls[name] = (calls[name] ?? 0) + count;
+}
+
+function addRows(counts: Counts, name: string, { rowsRead, rowsWritten }: Cursor): void {
+  counts.rows_read += rowsRead;
+  counts.rows_written += rowsWritten;
+  if (rowsWritten > 0) addCall(counts, `rows written: ${name}`, rowsWritten);
 }
 
 /** Returns the greatest number of legs in a chain in which no two legs overlap in time. */

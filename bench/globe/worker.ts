@@ -9,7 +9,7 @@ import { Entry, type EntryWrapper, type Invocation } from '../../test/support/pl
 import * as real from '../../workers/index.ts';
 import { wireDatabase } from './d1-wire.ts';
 import { answerFloor, FLOOR_PATH } from './floor.ts';
-import { BACKGROUND, Meter } from './meter.ts';
+import { addCall, BACKGROUND, Meter } from './meter.ts';
 import { CATCH_UP_PATH, REPLICA_BINDINGS, REPLICATE_PATH, Replicas } from './replicas.ts';
 import {
   BANDWIDTH,
@@ -102,7 +102,7 @@ const entry = new Entry<GlobeInvocation>((current) => {
   ): Promise<T> => {
     const invocation = current() ?? OUTSIDE;
     const counts = meter.counts(invocation.trace);
-    counts.calls[call.kind] = (counts.calls[call.kind] ?? 0) + 1;
+    if (call.kind !== 'd1') addCall(counts, `${call.binding}.${call.method}`);
     switch (call.kind) {
       case 'r2': {
         if (CLASS_A.has(call.method)) counts.r2_a++;
@@ -143,7 +143,7 @@ const entry = new Entry<GlobeInvocation>((current) => {
     },
     end: () => meter.leave(),
     prepareEnvironment: wireDatabases,
-    wrapState: (state) => wrapState(state, () => (current() ?? OUTSIDE).trace),
+    wrapState: (state) => wrapState(state, () => current() ?? OUTSIDE),
   };
   wrapLogs(() => current()?.trace ?? BACKGROUND);
   return wrapper;
@@ -174,27 +174,29 @@ function wrapLogs(trace: () => string): void {
 }
 
 /** Counts the alarms of a Durable Object and the rows that its storage reads and writes. */
-function wrapState(state: DurableObjectState, trace: () => string): DurableObjectState {
+function wrapState(state: DurableObjectState, current: () => GlobeInvocation): DurableObjectState {
   const { storage } = state;
   const { sql } = storage;
-  const write = (rows: number) => {
-    meter.counts(trace()).rows_written += rows;
+  const write = (what: string) => {
+    const { trace, event } = current();
+    meter.addRows(trace, `${event} ${what}`, { rowsRead: 0, rowsWritten: 1 });
   };
   const countedSql = overriding(sql, {
     exec: (...args: Parameters<SqlStorage['exec']>) => {
       const cursor = sql.exec(...args);
-      meter.addCursor(trace(), cursor);
+      const { trace, event } = current();
+      meter.addCursor(trace, `${event} ${toStart(args[0])}`, cursor);
       return cursor;
     },
   });
   const countedStorage = overriding(storage, {
     sql: countedSql,
     setAlarm: (...args: Parameters<DurableObjectStorage['setAlarm']>) => {
-      write(1);
+      write('setAlarm');
       return storage.setAlarm(...args);
     },
     put: (...args: Parameters<DurableObjectStorage['put']>) => {
-      write(1);
+      write('put');
       return storage.put(...args);
     },
   });
@@ -233,14 +235,18 @@ function wireDatabases(env: object): void {
       const response = replica
         ? await travel(invocation, invocation.region, NO_BYTES, () => replica.fetch(write.url, toPost(write.body)))
         : await travel(invocation, HOME, NO_BYTES, run);
-      const { rowsRead, rowsWritten } = await readResult(response);
-      if (isReplicated && rowsWritten > 0) replicas.add(write);
-      counts.rows_read += rowsRead;
-      counts.rows_written += rowsWritten;
+      const result = await readResult(response);
+      if (isReplicated && result.rowsWritten > 0) replicas.add(write);
+      const query = `${replica ? 'replica' : name} ${toStart(write.body)}`;
+      addCall(counts, query);
+      meter.addRows(invocation.trace, query, result);
       return response;
     });
   }
 }
+
+/** The beginning of a query, by which a reader recognises it. */
+const toStart = (query: string): string => query.replaceAll(/\\n|\s+/g, ' ').slice(0, 90);
 
 const toPost = (body: string): RequestInit => ({
   method: 'POST',

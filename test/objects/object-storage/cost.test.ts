@@ -105,7 +105,9 @@ test('keeps puts, overwrites and reads within their cost', async () => {
     const cold = await measure(async () =>
       readAll(engine, value(await other.beginRead(bucket.name, name).open(bucket))),
     );
-    expect(cold).toEqual({ ...read, rowsRead: read.rowsRead + 1 });
+    expect(cold).toEqual({ ...read, rowsRead: expect.any(Number) });
+    // SQLite also reads the next name in the index, unless the name is the last one.
+    expect(cold.rowsRead - read.rowsRead).toBeOneOf([0, 1]);
   }
   const source = value(await engine.getVersion(bucket, 'y'));
   const copy = await measure(() =>
@@ -115,6 +117,35 @@ test('keeps puts, overwrites and reads within their cost', async () => {
   value(await setQuota(context, { kind: 'bucket', subject: bucket.bucketId }, { bytes: 1_000_000, objects: null }));
   const counted = await measure(() => put(engine, bucket, 'counted', small));
   expect(counted).toMatchObject({ d1Calls: 1, rowsWritten: 3 });
+});
+
+test('uses a listing that began by the name of the bucket, and begins none for a minute after one in vain', async () => {
+  let now = Date.now();
+  const bill: Bill = { rowsWritten: 0, rowsRead: 0, d1Calls: 0, r2Calls: 0 };
+  const { engine, settle } = makeEngine({ bindings: countingBindings(bill), now: () => now });
+  const bucket = await makeBucket(engine);
+  await put(engine, bucket, 'x', 'x');
+  const names = { prefix: '', delimiter: '', limit: 10, from: '' };
+  const callsOf = async (work: () => unknown) => {
+    const before = bill.d1Calls;
+    await work();
+    await settle();
+    return bill.d1Calls - before;
+  };
+  const begin = (prefix = '') => engine.beginListing(bucket.name, { ...names, prefix });
+  const list = async () => expect(value(await engine.listObjects({ ...names, bucket })).entries).toHaveLength(1);
+  const beginAndList = (prefix?: string) => () => {
+    begin(prefix);
+    return list();
+  };
+  expect(await callsOf(beginAndList())).toBe(1);
+  expect(await callsOf(list)).toBe(1);
+  expect(await callsOf(beginAndList('other'))).toBe(2);
+  expect(await callsOf(begin)).toBe(0);
+  now += 60_000;
+  expect(await callsOf(beginAndList())).toBe(1);
+  expect(await callsOf(begin)).toBe(1);
+  expect(await callsOf(begin)).toBe(0);
 });
 
 test('writes few rows over the life of an object: its commit, the journal, and packing', async () => {

@@ -220,3 +220,20 @@ test('a page reads rows in proportion to its size, not to the size of the bucket
     expect(rowsRead, what).toBeGreaterThan(0);
   }
 });
+
+test('uses a listing that began by the name of the bucket only if the bucket is still the same one', async () => {
+  const { engine } = makeEngine();
+  const deleted = await makeBucket(engine);
+  value(await engine.deleteBucket(deleted));
+  const bucket = value(await engine.createBucket({ name: deleted.name, ownerId: 'u1' }));
+  await put(engine, bucket, 'x', 'x');
+  const names = { prefix: '', delimiter: '', limit: 10, from: '' };
+  const list = async (known: Bucket) => {
+    const copy = { ...known, proof: { identity: null, state: 'open' as 'open' | 'held' | 'refused' } };
+    engine.beginListing(bucket.name, names);
+    const listed = await engine.listObjects({ ...names, bucket: copy });
+    return [copy.proof.state, listed.ok ? listed.value.entries.length : listed.error.kind];
+  };
+  expect(await list(bucket)).toEqual(['held', 1]);
+  expect(await list(deleted)).toEqual(['refused', 'unavailable']);
+});

@@ -146,6 +146,11 @@ const CALLS: Readonly<Record<string, Prove>> = {
   },
   'create upload': (engine, bucket) => engine.createUpload({ bucket, name: 'u', metadata: METADATA }),
   'list objects': (engine, bucket) => engine.listObjects({ bucket, prefix: '', delimiter: '', from: '', limit: 9 }),
+  'list objects, begun by the name of the bucket': (engine, bucket) => {
+    const names = { prefix: '', delimiter: '', from: '', limit: 9 };
+    engine.beginListing(bucket.name, names);
+    return engine.listObjects({ bucket, ...names });
+  },
   'list versions': (engine, bucket) => engine.listVersions({ bucket, prefix: '', delimiter: '/', from: '', limit: 9 }),
   'list uploads': (engine, bucket) => engine.listUploads({ bucket, prefix: '', delimiter: '', from: '', limit: 9 }),
   'get upload': (engine, bucket, { uploadId }) => engine.getUpload(bucket, 'x', uploadId),

@@ -25,7 +25,7 @@ import {
   setVersioning,
 } from './actions/buckets.ts';
 import { deleteObjects } from './actions/deleting.ts';
-import { listObjects, listUploads, listVersions } from './actions/listing.ts';
+import { type BegunListing, beginListing, listObjects, listUploads, listVersions } from './actions/listing.ts';
 import { getQuota } from './actions/quotas.ts';
 import { beginRead, findPart, getVersion, listObjectParts, readVersion } from './actions/reading.ts';
 import { completeUpload } from './actions/upload-completion.ts';
@@ -110,6 +110,7 @@ export function createEngine(
 }
 
 export function engineOf(context: EngineContext): Engine {
+  let begun: BegunListing | null = null;
   return {
     createBucket: (request) => createBucket(context, request),
     getBucket: (name, source) => getBucketRecord(context, name, source),
@@ -147,7 +148,10 @@ export function engineOf(context: EngineContext): Engine {
     abortUpload: (bucket, name, uploadId) => abortUpload(context, bucket, name, uploadId),
     listParts: (bucket, name, uploadId, request) => listParts(context, bucket, name, uploadId, request),
     listUploads: (request) => listUploads(context, request),
-    listObjects: (request) => listObjects(context, request),
+    beginListing(bucketName, names) {
+      begun = beginListing(context, bucketName, names);
+    },
+    listObjects: (request) => listObjects(context, request, begun),
     listVersions: (request) => listVersions(context, request),
   };
 }

@@ -102,6 +102,7 @@ async function runResolved(
     if (proven !== null) return proven;
   }
   if (operation.needs === 'bucket' && operation.isProven) {
+    operation.begin?.(request, wire.engine);
     const proven = await runOnCopies(operation, call, wire, trace);
     if (proven !== null) return proven;
   }

@@ -99,25 +99,64 @@ function mergeRows(pages: readonly ShardPage[]): Row[] {
   });
 }
 
-const startOf = (request: ListRequest): string =>
+/** The names that a listing returns. */
+type Names = Omit<ListRequest, 'bucket'>;
+
+const startOf = (request: Pick<Names, 'prefix' | 'from'>): string =>
   compareNames(request.from, request.prefix) > 0 ? request.from : request.prefix;
 
 /** The lower bound of the rows after this one: names after its name, or after all names below its common prefix. */
 const pastRow = (row: Row): string | null =>
   row.common_prefix === null ? nameAfter(String(row.name)) : nameAfterPrefix(String(row.common_prefix));
 
-export async function listObjects(context: EngineContext, request: ListRequest): ReturnType<Engine['listObjects']> {
-  if (request.limit <= 0) return ok({ entries: [], next: null });
-  const query = {
-    bucketId: request.bucket.bucketId,
-    prefix: request.prefix,
-    delimiter: request.delimiter,
-    from: startOf(request),
-    limit: request.limit + 1,
+const toQuery = ({ prefix, delimiter, limit, ...request }: Names) => ({
+  prefix,
+  delimiter,
+  from: startOf({ prefix, ...request }),
+  limit: limit + 1,
+});
+
+/** Time for which an isolate begins no listing after one that no request used: strangers may not make it read rows again and again. */
+const IN_VAIN_MS = 60_000;
+
+/** The first page of a listing, requested by the bucket's name before caller and bucket are known. */
+export interface BegunListing {
+  /** Takes the page, once. @returns null for another listing. */
+  take(request: Names): ReturnType<Ask> | null;
+}
+
+/** @returns null if the bucket may be in several shards, or if the isolate lately began a listing in vain. */
+export function beginListing(context: EngineContext, bucketName: string, names: Names): BegunListing | null {
+  const { memory, now } = context;
+  if (context.shards.length > 1 || Math.abs(now() - memory.listedInVainAt) < IN_VAIN_MS) return null;
+  const query = toQuery(names);
+  const page = selectObjects(context, 0, { ...query, bucket: { bucketName }, only: null });
+  let isTaken = false;
+  const note = () => {
+    if (!isTaken) memory.listedInVainAt = now();
   };
-  const rows = await mergePages(context, request.bucket, (shard, only) =>
-    selectObjects(context, shard, { ...query, only }),
-  );
+  context.waitUntil(page.then(note, note));
+  return {
+    take(request) {
+      if (isTaken || JSON.stringify(toQuery(request)) !== JSON.stringify(query)) return null;
+      isTaken = true;
+      return page;
+    },
+  };
+}
+
+export async function listObjects(
+  context: EngineContext,
+  request: ListRequest,
+  begun: BegunListing | null = null,
+): ReturnType<Engine['listObjects']> {
+  const { bucket } = request;
+  if (request.limit <= 0) return ok({ entries: [], next: null });
+  const rows = await mergePages(context, bucket, async (shard, only) => {
+    const early = await begun?.take(request);
+    if (early?.ok && early.value.bucketId === bucket.bucketId) return early;
+    return selectObjects(context, shard, { ...toQuery(request), bucket, only });
+  });
   if (!rows.ok) return rows;
   const page = rows.value.slice(0, request.limit);
   const last = page.at(-1);
@@ -133,8 +172,8 @@ export async function listNamesAt(
   request: Omit<ListRequest, 'delimiter'> & { readonly atMs: number },
 ): Promise<Result<{ readonly names: readonly NameAt[]; readonly next: string | null }, CommonError>> {
   const { bucket, prefix, limit, atMs } = request;
-  const from = startOf({ ...request, delimiter: '' });
-  const query = { bucketId: bucket.bucketId, prefix, from, limit: limit + 1, at: newestOrderAt(atMs) };
+  const from = startOf(request);
+  const query = { bucket, prefix, from, limit: limit + 1, at: newestOrderAt(atMs) };
   const rows = await mergePages(context, bucket, (shard, only) => selectNamesAt(context, shard, { ...query, only }));
   if (!rows.ok) return rows;
   const names = rows.value.slice(0, limit).map(toNameAt);
@@ -171,14 +210,7 @@ export async function listVersions(
   if (request.limit <= 0) return ok({ entries: [], next: null, nextVersion: null });
   const olderThan = await findMarkerOrder(context, request);
   if (!olderThan.ok) return olderThan;
-  const query = {
-    bucketId: request.bucket.bucketId,
-    prefix: request.prefix,
-    delimiter: request.delimiter,
-    from: startOf(request),
-    limit: request.limit + 1,
-    olderThan: olderThan.value,
-  };
+  const query = { ...toQuery(request), bucket: request.bucket, olderThan: olderThan.value };
   const rows = await mergePages(context, request.bucket, (shard, only) =>
     selectVersions(context, shard, { ...query, only }),
   );
@@ -215,7 +247,7 @@ export async function listUploads(
   let from: string | null = startOf(request);
   let after = request.uploadsAfter ?? '';
   while (from !== null) {
-    const query = { bucketId: bucket.bucketId, prefix, from, after, limit: limit + 1 };
+    const query = { bucket, prefix, from, after, limit: limit + 1 };
     const rows = await mergePages(context, bucket, (shard, only) =>
       selectUploads(context, shard, { ...query, only }, `${UPLOAD_COLUMNS}, NULL AS common_prefix`),
     );

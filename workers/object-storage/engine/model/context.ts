@@ -94,6 +94,8 @@ export interface IsolateMemory {
   readonly placements: Map<string, { readonly bucketId: string; readonly placement: Placement }>;
   /** Where the bytes of objects were when they were read, by bucket id and name. */
   readonly places: Map<string, Extent>;
+  /** Time at which a listing was begun that no request used. */
+  listedInVainAt: number;
 }
 
 export const PLACEMENTS_MAX = 10_000;
@@ -102,6 +104,7 @@ export const createIsolateMemory = (): IsolateMemory => ({
   mint: new VersionMint((bytes) => crypto.getRandomValues(new Uint8Array(bytes))),
   placements: new Map(),
   places: new Map(),
+  listedInVainAt: 0,
 });
 
 /** A range of bytes of a blob. */

@@ -163,6 +163,11 @@ export interface Engine {
   listUploads(request: ListUploadsRequest): Promise<Result<ListUploadsPage, CommonError>>;
 
   // ── listings
+  /**
+   * Starts to list a bucket before it is known. If the same names are listed by this engine, the first page is there earlier. Does
+   * nothing if the bucket may be in several shards.
+   */
+  beginListing(bucketName: string, names: Omit<ListRequest, 'bucket'>): void;
   listObjects(request: ListRequest): Promise<Result<ListPage<ListedVersion>, CommonError>>;
   listVersions(request: ListVersionsRequest): Promise<Result<ListVersionsPage, CommonError>>;
 }

@@ -23,8 +23,11 @@ import {
 } from './database.ts';
 import { LISTED, LOCK, listedColumns } from './version-sql.ts';
 
+/** How a shard finds a bucket. By its name, it finds the one that is not sealed. */
+export type BucketKey = { readonly bucketId: string } | { readonly bucketName: string };
+
 export interface ListQuery {
-  readonly bucketId: string;
+  readonly bucket: BucketKey;
   readonly prefix: string;
   readonly delimiter: string;
   readonly from: string;
@@ -34,37 +37,51 @@ export interface ListQuery {
 }
 
 /**
- * A page of rows of one shard. `slots` has the shard's states of the bucket's slots; null if the shard does not know the bucket.
+ * A page of rows of one shard. `slots` has the shard's states of the bucket's slots. It and the bucket's id are null if the shard
+ * does not know the bucket.
  */
 export interface ShardPage {
   readonly rows: readonly Row[];
+  readonly bucketId: string | null;
   readonly slots: string | null;
   readonly generations: ShardGenerations | null;
 }
 
 type Page = Promise<Result<ShardPage, Unavailable>>;
 
-const BUCKET_STATE = `SELECT b.slots, ${GENERATION_COLUMNS} FROM bucket b WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT}`;
+const BY_ID = 'b.bucket_id = ?1';
+const BY_NAME = 'b.n = (SELECT MAX(n) FROM bucket WHERE name = ?1 AND seal IS NULL)';
+const BUCKET_STATE = `SELECT b.bucket_id, b.slots, ${GENERATION_COLUMNS} FROM bucket b WHERE ${BY_ID} AND NOT ${IS_BEING_REBUILT}`;
 
 /**
  * Reads a page. The shard's state of the bucket is read in the same transaction.
- * @param parameters the first one is the bucket id.
+ * @param further parameters from ?2 on.
  */
-async function readPage(context: EngineContext, shard: number, sql: string, parameters: readonly unknown[]): Page {
+async function readPage(
+  context: EngineContext,
+  shard: number,
+  bucket: BucketKey,
+  sql: string,
+  further: readonly unknown[],
+): Page {
   const database = databaseOf(context, shard);
-  const statements = [bindNamed(database, sql, parameters), bindNamed(database, BUCKET_STATE, parameters)];
+  const [key, find] = 'bucketId' in bucket ? [bucket.bucketId, BY_ID] : [bucket.bucketName, BY_NAME];
+  const statements = [sql, BUCKET_STATE].map((each) =>
+    bindNamed(database, each.replaceAll(BY_ID, find), [key, ...further]),
+  );
   const answer = await runRepeatable(context, database, statements);
   if (!answer.ok) return err(toUnavailable(answer.error));
   const [page, states] = answer.value;
   const state = states?.results[0];
   return ok({
     rows: page?.results ?? [],
+    bucketId: state ? String(state.bucket_id) : null,
     slots: state ? String(state.slots) : null,
     generations: state ? toGenerations(state) : null,
   });
 }
 
-const BUCKET = `(SELECT b.n FROM bucket b WHERE b.bucket_id = ?1 AND NOT ${IS_BEING_REBUILT})`;
+const BUCKET = `(SELECT b.n FROM bucket b WHERE ${BY_ID} AND NOT ${IS_BEING_REBUILT})`;
 /**
  * SQL of the end of the listed range. Without an end it is 0xFF, which is greater than all names, because UTF-8 has no such byte.
  */
@@ -117,7 +134,7 @@ const HOPPED = `CAST(hop.name AS TEXT) AS name, ${listedColumns('hop')} FROM hop
  * key.
  */
 const flatSql = (slots: string | null): string => {
-  const isPlain = "(SELECT b.versioning = 'never' FROM bucket b WHERE b.bucket_id = ?1)";
+  const isPlain = `(SELECT b.versioning = 'never' FROM bucket b WHERE ${BY_ID})`;
   return `${hop(NEXT, slots).replaceAll(BUCKET, `CASE WHEN NOT ${isPlain} THEN ${BUCKET} END`)}
     SELECT * FROM (SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${listedColumns('v')} FROM version v
       WHERE v.bucket = CASE WHEN ${isPlain} THEN ${BUCKET} END AND v.name ${FIRST} AND v.name < ${END} ${inSlots('v', slots, '?8')}
@@ -130,7 +147,7 @@ const flatSql = (slots: string | null): string => {
  * next name below the prefix.
  */
 export async function selectObjects(context: EngineContext, shard: number, query: ListQuery): Page {
-  const { bucketId, prefix, delimiter, limit, only } = query;
+  const { bucket, prefix, delimiter, limit, only } = query;
   const sql =
     delimiter === ''
       ? flatSql(only)
@@ -139,11 +156,12 @@ export async function selectObjects(context: EngineContext, shard: number, query
   const rows: Row[] = [];
   let [from, hops, first]: [string, number, ShardPage | null] = [query.from, limit, null];
   for (;;) {
-    const parameters = [bucketId, prefix, from, nameAfterPrefix(prefix), delimiter || null, successor, hops, only];
-    const page = await readPage(context, shard, sql, parameters);
+    const parameters = [prefix, from, nameAfterPrefix(prefix), delimiter || null, successor, hops, only];
+    const page = await readPage(context, shard, bucket, sql, parameters);
     if (!page.ok) return page;
     first ??= page.value;
-    if (first.slots !== page.value.slots) return await selectObjects(context, shard, query);
+    const isSame = first.bucketId === page.value.bucketId && first.slots === page.value.slots;
+    if (!isSame) return await selectObjects(context, shard, query);
     for (const row of page.value.rows) if (row.is_marker === 0) rows.push(row);
     const last = page.value.rows.at(-1);
     if (rows.length >= limit || page.value.rows.length < hops || !last) {
@@ -165,19 +183,20 @@ export function selectNamesAt(
   shard: number,
   query: Omit<ListQuery, 'delimiter'> & { readonly at: string },
 ): Page {
-  const { bucketId, prefix, from, limit, only, at: order } = query;
+  const { bucket, prefix, from, limit, only, at: order } = query;
   const same = ['etag', 'size', 'tags', 'checksums', 'part_count'].map((name) => `c.${name} IS t.${name}`);
   for (const part of ['headers', 'user']) same.push(`c.metadata->'${part}' IS t.metadata->'${part}'`);
   return readPage(
     context,
     shard,
+    bucket,
     `${hop(NEXT, only)} SELECT NULL AS common_prefix, CAST(hop.name AS TEXT) AS name, hex(hop.ord) AS ord, hop.is_marker,
        hop.size, hex(t.ord) AS earlier_ord, t.size AS earlier_size, COALESCE(t.is_marker, 1) AS earlier_marker,
        (${same.join(' AND ')}) AS is_same
      FROM hop JOIN version c ON c.bucket = ${BUCKET} AND c.name = hop.name AND c.ord = hop.ord
      LEFT JOIN version t ON t.id = (SELECT x.id FROM version x WHERE x.bucket = ${BUCKET} AND x.name = hop.name
        AND x.ord >= unhex(?9) ORDER BY x.ord LIMIT 1)`,
-    [bucketId, prefix, from, nameAfterPrefix(prefix), null, null, limit, only, order],
+    [prefix, from, nameAfterPrefix(prefix), null, null, limit, only, order],
   );
 }
 
@@ -190,7 +209,7 @@ export function selectVersions(
   shard: number,
   query: ListQuery & { readonly olderThan: string | null },
 ): Page {
-  const { bucketId, prefix, delimiter, from, limit, only, olderThan } = query;
+  const { bucket, prefix, delimiter, from, limit, only, olderThan } = query;
   const end = nameAfterPrefix(prefix);
   // SQL of whether a version is the newest: it comes first in the key order of its name.
   const isLatest = (name: string) =>
@@ -199,22 +218,24 @@ export function selectVersions(
     return readPage(
       context,
       shard,
+      bucket,
       `SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${isLatest('v.name')}, ${listedColumns('v', LOCK)} FROM version v
        WHERE v.bucket = ${BUCKET} AND v.name < COALESCE(CAST(?3 AS BLOB), x'ff')
          AND (v.name, v.ord) > (CAST(?2 AS BLOB), COALESCE(unhex(?5), x'')) ${inSlots('v', only, '?6')}
        ORDER BY v.bucket, v.name, v.ord LIMIT ?4`,
-      [bucketId, from, end, limit, olderThan, only],
+      [from, end, limit, olderThan, only],
     );
   }
   return readPage(
     context,
     shard,
+    bucket,
     `${hop(nextAfter('true'), only).replace('?7', '?7 + 1')}
      SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${isLatest('hop.name')}, ${listedColumns('v')}
      FROM hop LEFT JOIN version v ON ${at('hop.name')} = 0 AND v.bucket = ${BUCKET} AND v.name = hop.name
        AND v.ord > CASE WHEN hop.name = CAST(?3 AS BLOB) THEN COALESCE(unhex(?9), x'') ELSE x'' END
      WHERE ${at('hop.name')} > 0 OR v.ord IS NOT NULL LIMIT ?7`,
-    [bucketId, prefix, from, end, delimiter, nameAfterPrefix(delimiter), limit, only, olderThan],
+    [prefix, from, end, delimiter, nameAfterPrefix(delimiter), limit, only, olderThan],
   );
 }
 
@@ -228,9 +249,10 @@ export function selectUploads(
   return readPage(
     context,
     shard,
+    query.bucket,
     `SELECT ${columns} FROM upload u WHERE u.bucket = ${BUCKET} AND u.state = 'open'
        AND (u.name, u.upload_id) > (CAST(?2 AS BLOB), ?5) AND u.name < COALESCE(CAST(?3 AS BLOB), x'ff')
        ${inSlots('u', query.only, '?6')} ORDER BY u.bucket, u.name, u.upload_id LIMIT ?4`,
-    [query.bucketId, query.from, nameAfterPrefix(query.prefix), query.limit, query.after, query.only],
+    [query.from, nameAfterPrefix(query.prefix), query.limit, query.after, query.only],
   );
 }

@@ -1,9 +1,9 @@
 import { err, ok } from '../../../shared/result.ts';
 import { invalidArgument } from '../../domain/failure.ts';
 import type { Listed, ListedVersion, ListVersionsPage } from '../../engine/model/contract.ts';
-import { storageClassOf, toChecksumSummary, toPrefixElement, toVersionOwner } from '../objects/list-objects-page.ts';
+import { toKeyXml, toObjectXml, toPrefixElement, toVersionOwner } from '../objects/list-objects-page.ts';
 import { parseListing, toStart } from '../objects/list-parameters.ts';
-import { quoteEtag, shownVersionId } from '../objects/object-headers.ts';
+import { shownVersionId } from '../objects/object-headers.ts';
 import { parseVersionId } from '../objects/object-version.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
@@ -70,19 +70,9 @@ function toMarker(last: Listed<ListedVersion> | undefined): { key: string; versi
 }
 
 function toVersionElement(version: ListedVersion, show: (name: string) => string): XmlNode {
-  const head = [
-    element('Key', show(version.name)),
-    element('VersionId', shownVersionId(version)),
-    element('IsLatest', version.isLatest),
-    element('LastModified', new Date(version.modifiedAt).toISOString()),
-  ];
-  if (version.isMarker) return element('DeleteMarker', [...head, toVersionOwner(version)]);
-  return element('Version', [
-    ...head,
-    element('ETag', quoteEtag(version.etag)),
-    ...toChecksumSummary(version),
-    element('Size', version.size),
-    toVersionOwner(version),
-    element('StorageClass', storageClassOf(version)),
-  ]);
+  const id = `<VersionId>${shownVersionId(version)}</VersionId><IsLatest>${version.isLatest}</IsLatest>`;
+  const head = `${toKeyXml(show(version.name))}${id}`;
+  if (!version.isMarker) return { xml: `<Version>${head}${toObjectXml(version, true)}</Version>` };
+  const modified = element('LastModified', new Date(version.modifiedAt).toISOString());
+  return element('DeleteMarker', [{ xml: head }, modified, toVersionOwner(version)]);
 }

@@ -1,28 +1,26 @@
 import { err, ok } from '../../../shared/result.ts';
 import { invalidArgument } from '../../domain/failure.ts';
-import { readPage, toEntries } from '../objects/list-objects-page.ts';
+import { beginPage, readPage, toEntries } from '../objects/list-objects-page.ts';
 import { parseListing, toStart } from '../objects/list-parameters.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
+import type { S3Request } from '../protocol/request.ts';
 import { element } from '../protocol/xml.ts';
 
 export const listObjectsV2: Operation = {
   needs: 'bucket',
   isProven: true,
   permission: onBucket('ListBucket', 'READ'),
+  begin(request, engine) {
+    const asked = parseRequest(request);
+    if (asked.ok) beginPage(engine, request.bucket, asked.value);
+  },
   async run(context) {
     const { request, bucket } = context;
-    const parameters = parseListing(request, 'max-keys');
-    if (!parameters.ok) return parameters;
-    const { prefix, delimiter, limit, show, isUrlEncoded } = parameters.value;
-    const startAfter = request.query.get('start-after');
-    const token = request.query.get('continuation-token');
-    const resumed = token ? decodeToken(token) : null;
-    if (token && resumed === null) {
-      return err(invalidArgument('continuation-token', token, 'The continuation token provided is incorrect'));
-    }
-    const from = resumed ?? toStart(startAfter ?? '', prefix, delimiter);
-    const page = await readPage(context, parameters.value, from);
+    const asked = parseRequest(request);
+    if (!asked.ok) return asked;
+    const { prefix, delimiter, limit, show, isUrlEncoded, startAfter, token } = asked.value;
+    const page = await readPage(context, asked.value);
     if (!page.ok) return page;
     const { entries, next } = page.value;
     return ok(
@@ -42,6 +40,20 @@ export const listObjectsV2: Operation = {
     );
   },
 };
+
+function parseRequest(request: S3Request) {
+  const parameters = parseListing(request, 'max-keys');
+  if (!parameters.ok) return parameters;
+  const { prefix, delimiter } = parameters.value;
+  const startAfter = request.query.get('start-after');
+  const token = request.query.get('continuation-token');
+  const resumed = token ? decodeToken(token) : null;
+  if (token && resumed === null) {
+    return err(invalidArgument('continuation-token', token, 'The continuation token provided is incorrect'));
+  }
+  const from = resumed ?? toStart(startAfter ?? '', prefix, delimiter);
+  return ok({ ...parameters.value, startAfter, token, from });
+}
 
 /**
  * The continuation token: the name at which the next page begins, with a prefix that marks tokens of this service. It is opaque to

@@ -1,21 +1,25 @@
 import { ok } from '../../../shared/result.ts';
-import { readPage, toEntries } from '../objects/list-objects-page.ts';
+import { beginPage, readPage, toEntries } from '../objects/list-objects-page.ts';
 import { parseListing, toStart } from '../objects/list-parameters.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
+import type { S3Request } from '../protocol/request.ts';
 import { element } from '../protocol/xml.ts';
 
 export const listObjects: Operation = {
   needs: 'bucket',
   isProven: true,
   permission: onBucket('ListBucket', 'READ'),
+  begin(request, engine) {
+    const asked = parseRequest(request);
+    if (asked.ok) beginPage(engine, request.bucket, asked.value);
+  },
   async run(context) {
     const { request, bucket } = context;
-    const parameters = parseListing(request, 'max-keys');
-    if (!parameters.ok) return parameters;
-    const { prefix, delimiter, limit, show, isUrlEncoded } = parameters.value;
-    const marker = request.query.get('marker') ?? '';
-    const page = await readPage(context, parameters.value, toStart(marker, prefix, delimiter));
+    const asked = parseRequest(request);
+    if (!asked.ok) return asked;
+    const { prefix, delimiter, limit, show, isUrlEncoded, marker } = asked.value;
+    const page = await readPage(context, asked.value);
     if (!page.ok) return page;
     const { entries, next } = page.value;
     const last = entries.at(-1);
@@ -37,3 +41,11 @@ export const listObjects: Operation = {
     );
   },
 };
+
+function parseRequest(request: S3Request) {
+  const parameters = parseListing(request, 'max-keys');
+  if (!parameters.ok) return parameters;
+  const { prefix, delimiter } = parameters.value;
+  const marker = request.query.get('marker') ?? '';
+  return ok({ ...parameters.value, marker, from: toStart(marker, prefix, delimiter) });
+}
