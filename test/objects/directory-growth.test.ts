@@ -62,7 +62,7 @@ it('an isolate that does not know the new databases never says that an address i
   expect(await isAddressIssued(after, email)).toBe(false);
   expect(await createAccount(after, toAccount(after, email))).toBe(true);
   expect(await findRecipient(before, [email])).toBeNull();
-  await expect(findCatchAll(before, 'example.test')).rejects.toThrow(MisconfiguredError);
+  await expect(findCatchAll(before, 'example.test', [email])).rejects.toThrow(MisconfiguredError);
 });
 
 it('an interrupted call that gives an address to a user in another database can be repeated', async () => {

@@ -2,6 +2,9 @@
  * Tests people in several databases: everything that a person does works wherever the person's rows are, and adding databases to a
  * deployment that has people changes nothing for them.
  */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { homeOf } from '../../workers/shared/directories.ts';
@@ -278,6 +281,56 @@ describe('operators', () => {
     expect(users.reduce((sum, count) => sum + count, 0)).toBe((await listAll('/v1/iam/users')).length);
     const collectors = (await server.call('GET', '/v1/collectors')).body.data;
     expect(collectors.filter((each: { collector: string }) => each.collector === 'directory')).toHaveLength(5);
+  });
+});
+
+/** Finds the files of the database that has a user. */
+function filesOf({ userId }: MailUser): string[] {
+  const folder = join(server.directory, 'd1/miniflare-D1DatabaseObject');
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sqlite') && name !== 'metadata.sqlite');
+  const hasUser = (name: string) => {
+    const database = new DatabaseSync(join(folder, name));
+    try {
+      return database.prepare('SELECT 1 FROM user WHERE user_id = ?').get(userId) !== undefined;
+    } catch {
+      // A database of objects has no users.
+      return false;
+    } finally {
+      database.close();
+    }
+  };
+  const name = names.find(hasUser) ?? '';
+  return ['', '-shm', '-wal'].map((end) => join(folder, name + end));
+}
+
+describe.each([
+  ['a new database', () => bob, () => ann],
+  ['DIRECTORY', () => ann, () => bob],
+])('%s that was lost', (_, whose, whoseElse) => {
+  it('refuses and issues no address, and is rebuilt from its snapshot', async () => {
+    const [user, other] = [whose(), whoseElse()];
+    const number = homeOf(user.userId);
+    const name = number === 0 ? 'DIRECTORY' : `DIRECTORY_${number}`;
+    expect(await statusOf(server.call('POST', '/v1/storage/snapshot'))).toBe(200);
+    await server.stop();
+    for (const file of filesOf(user)) rmSync(file, { force: true });
+    await server.start({}, 5);
+    expect((await server.call('GET', '/v1/health')).body.unavailable).toEqual([
+      `${name} was lost and has not been rebuilt`,
+    ]);
+    expect((await receive(user.email, 'too early')).status).toBe(503);
+    const again = { email: user.email, password: PASSWORD, name: 'x' };
+    expect(await statusOf(server.call('POST', '/v1/auth/register', again, null))).toBe(503);
+    if (number !== 0) await arrivesAt(other, other.email);
+    const rebuilt = await server.call('POST', `/v1/storage/directory/rebuild?database=${number}`);
+    expect([rebuilt.status, rebuilt.body.rows_restored > 0]).toEqual([200, true]);
+    expect((await server.call('GET', '/v1/health')).status).toBe(200);
+    await arrivesAt(user, user.email);
+    const login = { email: user.email, password: PASSWORD };
+    expect(await statusOf(server.call('POST', '/v1/auth/login', login, null))).toBe(200);
+    expect(await statusOf(server.call('POST', '/v1/auth/register', again, null))).toBe(409);
+    expect((await receive(`${newName()}@example.test`, 'unknown')).status).toBe(422);
+    await arrivesAt(other, other.email);
   });
 });
 

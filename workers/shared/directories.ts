@@ -12,19 +12,20 @@ import { MisconfiguredError } from './settings.ts';
 export const GROUP_SIZES: readonly number[] = [1, 4, 16, 64];
 
 /** Number of groups that are bound. */
-export const groupsOf = (env: Env): number => numbersOf(env, '').length;
+export const groupsOf = (env: Env): number => placeNumbersOf(env, '').length;
 
 /**
  * The databases that may have a name: one of each group, the oldest group first. The last one takes a new name.
  * @param name an address or another text, in the form in which it is compared.
  */
 export const placesOf = (env: Env, name: string): readonly D1Database[] =>
-  numbersOf(env, name).map((number) => databaseOf(env, number));
+  placeNumbersOf(env, name).map((number) => databaseOf(env, number));
 
 /** The database for a row that is looked up by this name only, and that may be forgotten when a group is added. */
-export const placeOf = (env: Env, name: string): D1Database => databaseOf(env, numbersOf(env, name).at(-1) ?? 0);
+export const placeOf = (env: Env, name: string): D1Database => databaseOf(env, placeNumbersOf(env, name).at(-1) ?? 0);
 
-function numbersOf(env: Env, name: string): number[] {
+/** The numbers of the databases of `placesOf`. */
+export function placeNumbersOf(env: Env, name: string): number[] {
   const bound = boundDirectories(env).length;
   const numbers: number[] = [];
   let first = 0;
@@ -37,7 +38,7 @@ function numbersOf(env: Env, name: string): number[] {
 
 /** Creates the id of a user who registers with this address. The id names the database that has the user's rows, the home. */
 export function mintUserId(env: Env, email: string): string {
-  const home = numbersOf(env, email).at(-1) ?? 0;
+  const home = placeNumbersOf(env, email).at(-1) ?? 0;
   const id = randomUUID();
   return home === 0 ? id : `${id.slice(0, 14)}8${id.slice(15, -4)}${home.toString(16).padStart(4, '0')}`;
 }

@@ -1,4 +1,6 @@
 /** Resolves an envelope recipient to a mailbox (domain aliases, `+tags`, wildcards, catch-all), or to the reply that refuses it. */
+
+import { refuseIfAnyLost } from '../../collectors/lost-directory.ts';
 import { createClock } from '../../shared/clock.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';
@@ -73,14 +75,17 @@ export async function resolveRecipient(
     if (near) return ok(toRecipient(env, email, near.email, near, false));
   }
   const main = await findMainDomain(env, path.domain);
-  if (main === null) return err(refuse(email, 550, '5.7.1 relaying denied'));
+  if (main === null) {
+    await refuseIfAnyLost(env, [0]);
+    return err(refuse(email, 550, '5.7.1 relaying denied'));
+  }
   if (returned === false) return err(refuse(email, 550, '5.7.1 return path invalid or expired'));
   if (returned && from !== '') return err(refuse(email, 550, '5.7.1 this address accepts delivery reports only'));
   const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : '';
   const receivers = returned ? [returned.owner] : listReceivers(path, main);
   const emails = operator === '' ? receivers : [email, `${path.local}@${main}`.toLowerCase(), operator, ...receivers];
   const receiver = await findRecipient(env, emails);
-  const match = receiver ?? (await findCatchAll(env, main));
+  const match = receiver ?? (await findCatchAll(env, main, receivers));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
     const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };

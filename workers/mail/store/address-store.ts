@@ -2,7 +2,8 @@
  * Issues addresses, each once for ever. A new address gets a row in the newest group of databases, and older databases then issue no
  * further addresses (`directory_group`). An address whose user is in another database has a second row there, which decides.
  */
-import { directoryOf, placesOf } from '../../shared/directories.ts';
+import { OWNER_COLUMN, refuseIfLost } from '../../collectors/lost-directory.ts';
+import { databaseOf, directoryOf, placeNumbersOf, placesOf } from '../../shared/directories.ts';
 import { prepare, readAll, readFirst, statement } from '../../shared/statement.ts';
 import { type AccountRow, createAccountStore } from './account-store.ts';
 import { refuseUnbound } from './recipient-store.ts';
@@ -13,12 +14,13 @@ interface Issued {
   readonly user_id: string | null;
   /** Number of groups that the database knows. */
   readonly groups: number;
+  readonly owner: string | null;
 }
 
 const findIssued = statement<{ email: string }, Issued>(
   `SELECT EXISTS (SELECT 1 FROM mail_address WHERE email = :email) AS is_issued,
      (SELECT user_id FROM mail_address WHERE email = :email) AS user_id,
-     COALESCE((SELECT groups FROM directory_group), 1) AS groups`,
+     COALESCE((SELECT groups FROM directory_group), 1) AS groups, ${OWNER_COLUMN}`,
 );
 const raiseGroups = statement<{ groups: number }>(
   `INSERT INTO directory_group (one, groups) VALUES (1, :groups)
@@ -36,14 +38,16 @@ const insertAccount = statement<{ email: string; userId: string; accountType: st
 /**
  * Finds an address in the databases that may have issued it. Afterwards, the older ones issue it no more, not even for a Worker
  * that does not know the newest group.
- * @throws MisconfiguredError if there are databases that are not bound.
+ * @throws MisconfiguredError if a database that may have issued it is not bound, or was lost.
  */
 async function findIssuedAddress(env: Env, email: string): Promise<{ userId: string | null; isAt: D1Database } | null> {
-  const places = placesOf(env, email);
+  const places = placeNumbersOf(env, email);
   const answers = await Promise.all(
-    places.map(async (database, group) => {
+    places.map(async (number, group) => {
+      const database = databaseOf(env, number);
       const found = await readFirst(database, findIssued, { email });
       refuseUnbound(env, found?.groups ?? 1);
+      await refuseIfLost(env, found?.owner ?? null, number);
       if (group === places.length - 1 || found?.groups === places.length) return { database, found };
       await prepare(database, raiseGroups, { groups: places.length }).run();
       return { database, found: await readFirst(database, findIssued, { email }) };
@@ -53,7 +57,7 @@ async function findIssuedAddress(env: Env, email: string): Promise<{ userId: str
   return hit ? { userId: hit.found?.user_id ?? null, isAt: hit.database } : null;
 }
 
-/** Whether an address was ever issued. @throws MisconfiguredError if there are databases that are not bound. */
+/** Whether an address was ever issued. @throws MisconfiguredError if a database that may have issued it is not bound, or was lost. */
 export const isAddressIssued = async (env: Env, email: string): Promise<boolean> =>
   (await findIssuedAddress(env, email)) !== null;
 

@@ -1,5 +1,6 @@
 /** Finds the users to whom addresses belong. */
-import { databaseOf, directoryOf, groupsOf, homeOf, placesOf } from '../../shared/directories.ts';
+import { OWNER_COLUMN, refuseIfAnyLost, refuseIfLost } from '../../collectors/lost-directory.ts';
+import { databaseOf, directoryOf, groupsOf, homeOf, placeNumbersOf, placesOf } from '../../shared/directories.ts';
 import { askReplica } from '../../shared/replica.ts';
 import { MisconfiguredError } from '../../shared/settings.ts';
 import { readAll, readFirst, statement } from '../../shared/statement.ts';
@@ -68,21 +69,30 @@ async function askEach(
   return (await Promise.all(reads)).flatMap((rows) => rows ?? []);
 }
 
-const selectCatchAll = statement<{ domain: string }, { userId: string | null; groups: number }>(
+const selectCatchAll = statement<{ domain: string }, { userId: string | null; groups: number; owner: string | null }>(
   `SELECT (SELECT catch_all_user_id FROM mail_domain WHERE domain = :domain) AS userId,
-     COALESCE((SELECT groups FROM directory_group), 1) AS groups`,
+     COALESCE((SELECT groups FROM directory_group), 1) AS groups, ${OWNER_COLUMN}`,
 );
 const selectAccountType = statement<{ userId: string }, { accountType: string }>(
   'SELECT account_type AS accountType FROM mail_account WHERE user_id = :userId',
 );
 
 /**
- * @returns the user who receives a domain's mail for unknown addresses; null if none does.
- * @throws MisconfiguredError if there are databases that are not bound, because the address may be in one of them.
+ * Finds who receives mail for addresses that no user has.
+ * @param emails addresses that no user has, as it seems. @returns null if nobody receives the mail.
+ * @throws MisconfiguredError if a database that may have one of the addresses is not bound, or was lost.
  */
-export async function findCatchAll(env: Env, domain: string): Promise<Omit<FoundRecipient, 'email'> | null> {
+export async function findCatchAll(
+  env: Env,
+  domain: string,
+  emails: readonly string[],
+): Promise<Omit<FoundRecipient, 'email'> | null> {
   const found = await readFirst(env.DIRECTORY, selectCatchAll, { domain });
   refuseUnbound(env, found?.groups ?? 1);
+  await refuseIfLost(env, found?.owner ?? null, 0);
+  const others = new Set(emails.flatMap((email) => placeNumbersOf(env, email)));
+  others.delete(0);
+  await refuseIfAnyLost(env, [...others]);
   if (!found?.userId) return null;
   const account = await readFirst(databaseOf(env, homeOf(found.userId)), selectAccountType, { userId: found.userId });
   return account && { userId: found.userId, accountType: account.accountType };

@@ -1,19 +1,15 @@
 /**
- * Checks that DIRECTORY, or another database of people, is the database that the snapshots in the locations came from, and not an older copy. Otherwise its new
- * snapshots would replace the right ones. DIRECTORY (`collector`, row `directory`) and each location (`owners/directory`) hold a
- * random id and the folder of the newest snapshot.
+ * Checks that DIRECTORY, or another database of people, is the database that the snapshots in the locations came from, and not an
+ * older copy. Otherwise its new snapshots would replace the right ones. DIRECTORY (`collector`, row `directory`) and each location
+ * (`owners/directory`) hold a random id and the folder of the newest snapshot.
  */
+import { directoryKeyOf, isLost, ownerKeyOf, REBUILDING } from '../../collectors/lost-directory.ts';
 import { createCollectorStore } from '../../collectors/store.ts';
 import { listMetadata } from '../engine/blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 
-/** Name of the database of a context in the keys of its snapshots and its owner ids. */
-const nameOf = ({ directoryNumber: number }: EngineContext): string =>
-  number === 0 ? 'directory' : `directory-${number}`;
-
 /** Prefix of the keys of the snapshots of DIRECTORY, or of another database of people. */
-export const snapshotsOf = (context: EngineContext): string => `snapshots/${nameOf(context)}/`;
-const ownerKeyOf = (context: EngineContext): string => `owners/${nameOf(context)}`;
+export const snapshotsOf = (context: EngineContext): string => `snapshots/${directoryKeyOf(context.directoryNumber)}/`;
 
 interface DirectoryOwner {
   readonly id: string;
@@ -24,21 +20,20 @@ interface DirectoryOwner {
 const openStore = (context: EngineContext) => createCollectorStore(context.directory, 'directory');
 
 async function readOwnerObject(context: EngineContext, bucket: R2Bucket): Promise<DirectoryOwner | null> {
-  const object = await bucket.get(ownerKeyOf(context));
+  const object = await bucket.get(ownerKeyOf(context.directoryNumber));
   return object === null ? null : ((await object.json()) as DirectoryOwner);
 }
 
 async function write(context: EngineContext, owner: DirectoryOwner): Promise<void> {
   await openStore(context).setOwner(owner.id, owner.folder);
-  await Promise.all(context.locations.map((bucket) => bucket.put(ownerKeyOf(context), JSON.stringify(owner))));
+  await Promise.all(
+    context.locations.map((bucket) => bucket.put(ownerKeyOf(context.directoryNumber), JSON.stringify(owner))),
+  );
 }
 
 /** Makes DIRECTORY the owner of the snapshots in the locations, after a rebuild or on an operator's order. */
 export const takeOverSnapshots = (context: EngineContext): Promise<void> =>
   write(context, { id: crypto.randomUUID(), folder: '' });
-
-/** DIRECTORY's owner id while a rebuild fills it. It differs from the id in every location, so no snapshot is taken meanwhile. */
-const REBUILDING = 'rebuilding';
 
 /** Records that a rebuild is filling DIRECTORY. `takeOverSnapshots` ends it. */
 export const beginRebuild = (context: EngineContext): Promise<void> => openStore(context).setOwner(REBUILDING, '');
@@ -48,14 +43,8 @@ export const isRebuilding = async (context: EngineContext): Promise<boolean> =>
   (await openStore(context).read()).owner === REBUILDING;
 
 /** Whether DIRECTORY is new although a location has an owner id, or is being rebuilt. */
-export async function isDirectoryLost(context: EngineContext): Promise<boolean> {
-  const owner = await openStore(context).findOwner();
-  if (owner === REBUILDING) return true;
-  if (owner !== null) return false;
-  return (await Promise.all(context.locations.map((bucket) => readOwnerObject(context, bucket)))).some(
-    (stored) => stored !== null,
-  );
-}
+export const isDirectoryLost = async (context: EngineContext): Promise<boolean> =>
+  isLost(await openStore(context).findOwner(), context.directoryNumber, context.locations);
 
 async function findDoubt(context: EngineContext, id: string | null, newest: string): Promise<string | null> {
   const owners = await Promise.all(context.locations.map((bucket) => readOwnerObject(context, bucket)));

@@ -1,5 +1,6 @@
 /** Health check for databases that are empty although the locations have backups of them. */
 
+import { directoryNameOf } from '../../collectors/lost-directory.ts';
 import { createClock } from '../../shared/clock.ts';
 import { createEngineContext } from '../engine/index.ts';
 import { atDirectory, inTime } from '../engine/model/context.ts';
@@ -20,7 +21,7 @@ export async function findLostDatabases(env: Env): Promise<string[]> {
     !(await isClaimed(context, shard)) && (await findBackup(context, shard)) === true;
   const databases = [
     ...context.directories.map((_, number) => ({
-      name: number === 0 ? 'DIRECTORY' : `DIRECTORY_${number}`,
+      name: directoryNameOf(number),
       isLost: isDirectoryLost(atDirectory(context, number)),
     })),
     ...context.shards.map((_, shard) => ({ name: `OBJECTS_${shard}`, isLost: isShardLost(shard) })),
