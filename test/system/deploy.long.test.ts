@@ -1,4 +1,7 @@
 /** Tests deployments that take several uploads of the real wrangler. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { newScript } from '../support/cloudflare-state.ts';
 import { type DeployRun, HOSTS, listChanges, runDeploy } from '../support/deploy-run.ts';
@@ -69,4 +72,31 @@ describe('npm run deploy with JURISDICTION=eu', () => {
     expect(end.status, end.output).toBe(0);
     expect([databases.size, buckets.size, queues.size, scripts.size]).toEqual([0, 0, 0, 0]);
   });
+});
+
+const readSecrets = () => parseEnv(readFileSync(join(directory, '.deploy.secrets'), 'utf8'));
+
+describe('npm run deploy after a kill', () => {
+  it('completes runs that were killed between two buckets, while they upload the Worker and before they set the domains', async () => {
+    const idsOf = () => [...cloudflare.state.databases.values()].map(({ uuid }) => uuid);
+    let ids: string[] | undefined;
+    for (const killAt of [
+      /^POST .*\/r2\/buckets$/,
+      /^PUT .*\/workers\/scripts\/tessera$/,
+      /^PUT .*\/domains\/records$/,
+    ]) {
+      const killed = await deploy({}, { killAt });
+      expect(killed.status, killed.output).not.toBe(0);
+      expect(cloudflare.requests.some((request) => killAt.test(request))).toBe(true);
+      ids ??= idsOf();
+    }
+    const { status, output } = await deploy();
+    expect(status, output).toBe(0);
+    expect(ids).toHaveLength(2);
+    expect(idsOf()).toEqual(ids);
+    expect(cloudflare.state.buckets.size).toBe(2);
+    expect([...cloudflare.state.domains.keys()]).toEqual(Object.values(HOSTS));
+    expect(existsSync(join(directory, '.deploy.secrets.upload.json'))).toBe(false);
+    expect(Object.fromEntries(cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(readSecrets());
+  }, 240_000);
 });

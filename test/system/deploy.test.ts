@@ -155,29 +155,6 @@ describe('npm run deploy after a failure', () => {
     expect(repeated.status, repeated.output).toBe(0);
     expect(Object.fromEntries(cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(kept);
   });
-
-  it('completes runs that were killed between two buckets, while they upload the Worker and before they set the domains', async () => {
-    const idsOf = () => [...cloudflare.state.databases.values()].map(({ uuid }) => uuid);
-    let ids: string[] | undefined;
-    for (const killAt of [
-      /^POST .*\/r2\/buckets$/,
-      /^PUT .*\/workers\/scripts\/tessera$/,
-      /^PUT .*\/domains\/records$/,
-    ]) {
-      const killed = await deploy({}, { killAt });
-      expect(killed.status, killed.output).not.toBe(0);
-      expect(cloudflare.requests.some((request) => killAt.test(request))).toBe(true);
-      ids ??= idsOf();
-    }
-    const { status, output } = await deploy();
-    expect(status, output).toBe(0);
-    expect(ids).toHaveLength(2);
-    expect(idsOf()).toEqual(ids);
-    expect(cloudflare.state.buckets.size).toBe(2);
-    expect([...cloudflare.state.domains.keys()]).toEqual(Object.values(HOSTS));
-    expect(existsSync(join(directory, '.deploy.secrets.upload.json'))).toBe(false);
-    expect(Object.fromEntries(cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(readSecrets());
-  }, 240_000);
 });
 
 /** Reads the name of the first table that the first migration of an `OBJECTS_n` database creates. */

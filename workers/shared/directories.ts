@@ -15,13 +15,13 @@ export const GROUP_SIZES: readonly number[] = [1, 4, 16, 64];
 export const groupsOf = (env: Env): number => numbersOf(env, '').length;
 
 /**
- * The numbers of the databases that may have a name: one of each group, the oldest group first. The last one takes a new name.
+ * The databases that may have a name: one of each group, the oldest group first. The last one takes a new name.
  * @param name an address or another text, in the form in which it is compared.
  */
 export const placesOf = (env: Env, name: string): readonly D1Database[] =>
   numbersOf(env, name).map((number) => databaseOf(env, number));
 
-/** The database for a row that is only looked up by this name and may be forgotten when a group is added. */
+/** The database for a row that is looked up by this name only, and that may be forgotten when a group is added. */
 export const placeOf = (env: Env, name: string): D1Database => databaseOf(env, numbersOf(env, name).at(-1) ?? 0);
 
 function numbersOf(env: Env, name: string): number[] {

@@ -2,7 +2,7 @@
  * Limits for password guesses. A guess is counted before any hash is computed:
  * - by client, for all addresses. This limits spraying one password over many addresses (OWASP Authentication Cheat Sheet). The
  *   platform counts per data centre and approximately.
- * - by address and place together, and by address alone. These counts are exact, in the database at the place of the address.
+ * - by address and place together, and by address alone. These counts are exact, in the database that `placeOf` selects by the address.
  *
  * A place is a device (by its cookie), a network (by its IP address) or an open session. Places from which the account logged in
  * before are exempt from the limit by address. Over that limit, a login from another place needs a challenge. Devices and sessions

@@ -1,7 +1,7 @@
 /**
  * Reserves room for a submission within the limits of its account and its domain.
  *
- * One row per domain, in the database at the place of its name, counts the recipients of the current hour. To avoid a write of that row for every message, a
+ * One row per domain, in the database that `placeOf` selects by its name, counts the recipients of the current hour. To avoid a write of that row for every message, a
  * mailbox is granted a share of the hour in advance, and keeps the unused rest for its next messages. Unused shares expire at the
  * end of the hour. So a domain never exceeds its limit, but it may stay below it by one share per account.
  */
@@ -9,13 +9,13 @@ import type { SendRoom } from '../../../../durable-objects/mailbox/calls/outbox-
 import type { Submission } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
 import type { DomainHour } from '../../../../durable-objects/mailbox/rules/send-limit-store.ts';
 import { createClock } from '../../../shared/clock.ts';
+import { placeOf } from '../../../shared/directories.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings, type TransportSettings } from '../../bindings/transport-settings.ts';
 import { grantRecipients } from '../../store/send-grant-store.ts';
 import type { SubmitFailure } from './refusal.ts';
 import type { SenderAddress } from './sender-address.ts';
-import { placeOf } from '../../../shared/directories.ts';
 
 const HOUR_MS = 3_600_000;
 const SHARE_RECIPIENTS = 20;
