@@ -29,7 +29,7 @@ import { type KnownCounts, ShardBoard } from './shard-board.ts';
 import { ShardStore } from './store.ts';
 
 /** Time from the start of one commit to the start of the next. A call that comes alone does not wait. */
-const ROUND_MS = 10;
+const ROUND_MS = 20;
 /** Interval at which a shard that changes writes a checkpoint and removes old events. */
 const ALARM_INTERVAL_MS = 3_600_000;
 const QUESTION_MS = 2_000;

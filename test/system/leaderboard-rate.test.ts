@@ -7,6 +7,8 @@ import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 
 /** Limit of the platform's rate limiter, in calls per token and minute. Each call counts for ten posts. */
 const LIMIT = 3;
+/** A quota of which the limiter counts tens. */
+const QUOTA = '5000';
 const directory = mkdtempSync(join(tmpdir(), 'tessera-rate-'));
 let server: LocalServer;
 
@@ -17,7 +19,11 @@ beforeAll(async () => {
     port: 0,
     stateDirectory: directory,
     rateLimits: { RATE_LIMIT_SCORES: LIMIT },
-    vars: { ROOT_TOKEN: 'root-of-the-test', MASTER_KEY: Buffer.alloc(32, 3).toString('base64') },
+    vars: {
+      ROOT_TOKEN: 'root-of-the-test',
+      MASTER_KEY: Buffer.alloc(32, 3).toString('base64'),
+      SCORE_POSTS_PER_TOKEN: QUOTA,
+    },
   });
 });
 afterAll(async () => {
@@ -71,7 +77,7 @@ it('a token that posts too often gets 429 with Retry-After, and refused posts do
   expect([taken, refused?.status]).toEqual([LIMIT * 10, 429]);
   expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(refused?.headers.get('ratelimit')).toBe('"token";r=0;t=60');
-  expect(refused?.headers.get('ratelimit-policy')).toBe('"token";q=1000000;w=60');
+  expect(refused?.headers.get('ratelimit-policy')).toBe(`"token";q=${QUOTA};w=60`);
   expect(refused?.headers.get('content-type')).toBe('application/problem+json');
   expect(await refused?.json()).toMatchObject({
     status: 429,
@@ -86,7 +92,7 @@ it('a token that posts too often gets 429 with Retry-After, and refused posts do
   // The event id of a refused post must not be recorded, so another token can post it.
   const again = await send('/v1/scores', modest, { user_id: player, points: 7, event_id: 'late' });
   expect([again.headers.get('ratelimit-policy'), again.headers.get('ratelimit')]).toEqual([
-    '"token";q=1000000;w=60',
+    `"token";q=${QUOTA};w=60`,
     null,
   ]);
   expect(await again.json()).toMatchObject({ duplicate: false, user_info: { score: 7 * taken + 7 } });

@@ -13,6 +13,7 @@ import { HTTPException } from 'hono/http-exception';
 import { addApiHeaders } from './api-headers.ts';
 import type { AuditActor } from './audit-actor.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
+import { KeptMatches } from './kept-matches.ts';
 import { readLimited } from './limited-body.ts';
 import { logError } from './log.ts';
 import { misconfigured, type Problem, ProblemError, problem, titleOf, toProblemResponse } from './problem.ts';
@@ -56,6 +57,7 @@ const ERRORS_MAX = 20;
  */
 export function createRoutes(): OpenAPIHono<JsonApiEnv> {
   const app = new OpenAPIHono<JsonApiEnv>({
+    router: new KeptMatches(),
     defaultHook: (result, c) =>
       result.success ? undefined : sendProblem(c, toValidationProblem(result.error, result.target)),
   });
@@ -70,7 +72,7 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   const app = createRoutes();
   app.use(async (c, next) => {
     c.set('requestId', crypto.randomUUID());
-    limitJson(c);
+    c.req.json = <T>() => readJson(c) as Promise<T>;
     await next();
     const { status, headers, webSocket } = c.res;
     if (status !== 101) {
@@ -175,26 +177,22 @@ const readJsonBytesMax = (c: Context<JsonApiEnv>): number => c.get('jsonBytesMax
 const SLOW_BODY_MS = 1_000;
 
 /** Limits the size of JSON bodies when they are parsed. Routes that read raw bodies apply their own limit. */
-function limitJson(c: Context<JsonApiEnv>): void {
-  const readAll = c.req.json.bind(c.req);
-  c.req.json = async () => {
-    const begunAt = Date.now();
-    const json = await readAllowed();
-    if (Date.now() - begunAt < SLOW_BODY_MS) return json;
-    const refusal = (await c.get('authorizeAgain')?.()) ?? null;
-    if (refusal === null) return json;
-    c.set('refusal', refusal);
-    throw new HTTPException(403);
-  };
-  const readAllowed = async () => {
-    const bytesMax = readJsonBytesMax(c);
-    const said = Number(c.req.header('content-length') ?? 0);
-    // The bytes are counted if the request declares no length, or a length of 0, which a proxy may set.
-    const bytes = said === 0 ? await readLimited(c.req.raw.body, bytesMax) : null;
-    if ((bytes?.length ?? said) <= bytesMax) return bytes ? JSON.parse(bytes.toString()) : readAll();
+async function readJson(c: Context<JsonApiEnv>): Promise<unknown> {
+  const begunAt = Date.now();
+  const bytesMax = readJsonBytesMax(c);
+  const said = Number(c.req.header('content-length') ?? 0);
+  // The bytes are counted if the request declares no length, or a length of 0, which a proxy may set.
+  const bytes = said === 0 ? await readLimited(c.req.raw.body, bytesMax) : null;
+  if ((bytes?.length ?? said) > bytesMax) {
     c.set('isTooLarge', true);
     throw new HTTPException(413);
-  };
+  }
+  const json: unknown = bytes ? JSON.parse(bytes.toString()) : await c.req.raw.json();
+  if (Date.now() - begunAt < SLOW_BODY_MS) return json;
+  const refusal = (await c.get('authorizeAgain')?.()) ?? null;
+  if (refusal === null) return json;
+  c.set('refusal', refusal);
+  throw new HTTPException(403);
 }
 
 /** A response that any route may return: a problem, a file, a socket. Hono can check only the types of JSON responses. */

@@ -15,29 +15,26 @@ interface RatePolicyRule {
   readonly quota: keyof Settings;
   /** The `period` of the limiter in wrangler.toml, after which a refused client can try again. */
   readonly periodSeconds: number;
-  /** Whether one call to the limiter stands for ten requests: it counts for all isolates, but each call costs time. */
-  readonly isInTens: boolean;
+  /** Whether one call to the limiter may stand for several requests. Each call costs time: on a local server, half of a post's. */
+  readonly isGrouped: boolean;
 }
 
-const PER_10_SECONDS = { periodSeconds: 10, isInTens: false };
-const TENS_PER_10_SECONDS = { periodSeconds: 10, isInTens: true };
+const PER_10_SECONDS = { periodSeconds: 10, isGrouped: false };
+const GROUPED_PER_10_SECONDS = { periodSeconds: 10, isGrouped: true };
 export const RATE_POLICIES = {
-  access_key: { limiter: 'RATE_LIMIT_ACCESS_KEY', quota: 'REQUESTS_PER_ACCESS_KEY', ...TENS_PER_10_SECONDS },
-  bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET', ...TENS_PER_10_SECONDS },
+  access_key: { limiter: 'RATE_LIMIT_ACCESS_KEY', quota: 'REQUESTS_PER_ACCESS_KEY', ...GROUPED_PER_10_SECONDS },
+  bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET', ...GROUPED_PER_10_SECONDS },
   client: { limiter: 'RATE_LIMIT_CLIENT', quota: 'REQUESTS_PER_CLIENT', ...PER_10_SECONDS },
   user: { limiter: 'RATE_LIMIT_USER', quota: 'REQUESTS_PER_USER', ...PER_10_SECONDS },
-  token: { limiter: 'RATE_LIMIT_SCORES', quota: 'SCORE_POSTS_PER_TOKEN', periodSeconds: 60, isInTens: true },
+  token: { limiter: 'RATE_LIMIT_SCORES', quota: 'SCORE_POSTS_PER_TOKEN', periodSeconds: 60, isGrouped: true },
 } as const satisfies Record<string, RatePolicyRule>;
 
 export type RatePolicy = keyof typeof RATE_POLICIES;
 
-/** Smaller quotas are counted exactly. */
-const TENS_FROM = 1_000;
-
-/** @returns how many requests one call to the limiter stands for. */
+/** @returns how many requests one call to the limiter stands for: at most a hundredth of the quota. */
 export function requestsPerCallOf(policy: RatePolicy, settings: Settings): number {
-  const { quota, isInTens } = RATE_POLICIES[policy];
-  return isInTens && settings[quota] >= TENS_FROM ? 10 : 1;
+  const { quota, isGrouped } = RATE_POLICIES[policy];
+  return (isGrouped && [100, 10].find((requests) => settings[quota] >= requests * 100)) || 1;
 }
 
 /** The requests of a key in this isolate. */

@@ -162,19 +162,21 @@ export const settingsSchema = z.object({
     group: 'Request rates',
     ...REQUESTS_PER_PERIOD,
     fallback: 50_000,
-    meaning: 'S3 requests of one access key or token, per 10 seconds. From 1,000 on, counted in tens.',
+    meaning:
+      'S3 requests of one access key or token, per 10 seconds. Counted in tens from 1,000 on, in hundreds from 10,000 on.',
   }),
   REQUESTS_PER_BUCKET: number({
     group: 'Request rates',
     ...REQUESTS_PER_PERIOD,
     fallback: 100_000,
-    meaning: 'S3 requests to one bucket, per 10 seconds. From 1,000 on, counted in tens.',
+    meaning: 'S3 requests to one bucket, per 10 seconds. Counted in tens from 1,000 on, in hundreds from 10,000 on.',
   }),
   SCORE_POSTS_PER_TOKEN: number({
     group: 'Request rates',
     ...REQUESTS_PER_PERIOD,
     fallback: 1_000_000,
-    meaning: 'Score posts of one token, per minute. From 1,000 on, counted in tens; a batch is one post.',
+    meaning:
+      'Score posts of one token, per minute. Counted in tens from 1,000 on, in hundreds from 10,000 on; a batch is one post.',
   }),
   LIVE_VIEWERS_PER_CLIENT: number({
     group: 'Request rates',

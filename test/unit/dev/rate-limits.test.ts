@@ -39,7 +39,7 @@ it('a deployment writes the quotas of its settings into the limiters, and no oth
   const { ratelimits } = planDeployment(config, input).config;
   const limitOf = (name: string) => ratelimits.find((limiter) => limiter.name === name)?.simple.limit;
   expect([limitOf('RATE_LIMIT_BUCKET'), limitOf('RATE_LIMIT_USER')]).toEqual([7, 8000]);
-  // From 1,000 on, the limiters of access keys, buckets and score posts count tens.
+  // From 1,000 on, the limiters of access keys, buckets and score posts count tens, from 10,000 on hundreds.
   expect([limitOf('RATE_LIMIT_ACCESS_KEY'), limitOf('RATE_LIMIT_SCORES')]).toEqual([101, 995]);
   expect([limitOf('RATE_LIMIT_AUTH'), limitOf('RATE_LIMIT_CLIENT')]).toEqual([30, 5000]);
 });

@@ -16,16 +16,21 @@ function createLimiter(limit: number) {
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 }));
 afterEach(() => vi.useRealTimers());
 
-it('admits ten posts per granted call, and none for a second after a refusal', async () => {
+it.each([
+  ['1000', 10],
+  ['9999', 10],
+  ['10000', 100],
+])('of %s posts, admits %i per granted call, and none for a second after a refusal', async (quota, perCall) => {
   const limiter = createLimiter(3);
-  const admit = (key: string) => admitRequest({ RATE_LIMIT_SCORES: limiter } as unknown as Env, 'token', key);
+  const env = { RATE_LIMIT_SCORES: limiter, SCORE_POSTS_PER_TOKEN: quota } as unknown as Env;
+  const greedy = `greedy of ${quota}`;
   let admitted = 0;
-  while (await admit('greedy')) admitted++;
-  expect([admitted, limiter.calls.get('greedy')]).toEqual([30, 4]);
+  while (await admitRequest(env, 'token', greedy)) admitted++;
+  expect([admitted, limiter.calls.get(greedy)]).toEqual([3 * perCall, 4]);
   vi.setSystemTime(1_000_999);
-  expect(await admit('greedy')).toBe(false);
-  expect(limiter.calls.get('greedy')).toBe(4);
-  expect(await admit('modest')).toBe(true);
+  expect(await admitRequest(env, 'token', greedy)).toBe(false);
+  expect(limiter.calls.get(greedy)).toBe(4);
+  expect(await admitRequest(env, 'token', `modest of ${quota}`)).toBe(true);
 });
 
 it('calls the limiter again in the next second, as long as it refuses', async () => {
