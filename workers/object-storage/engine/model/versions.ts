@@ -99,7 +99,7 @@ export interface VersionFacts {
 }
 
 /** Facts of a version or a delete marker that listings show. */
-export type ListedVersion = Omit<VersionFacts, 'objectId' | 'sha256' | 'tags' | 'acl'>;
+export type ListedVersion = Omit<VersionFacts, 'objectId' | 'sha256' | 'partCount' | 'tags' | 'acl'>;
 
 /** A version with everything that is needed to read it without another query. */
 export interface StoredVersion extends VersionFacts {

@@ -10,17 +10,7 @@ export const VERSION_COLUMNS = `CAST(v.name AS TEXT) AS name, hex(v.ord) AS ord,
   v.metadata, v.tags, v.acl, v.taken_down, v.lock_mode, v.retain_until, v.legal_hold`;
 
 /** Columns from which a `ListedVersion` is made, without those of Object Lock. */
-export const LISTED = [
-  'ord',
-  'is_null',
-  'is_marker',
-  'size',
-  'etag',
-  'checksums',
-  'checksum_type',
-  'part_count',
-  'metadata',
-];
+export const LISTED = ['ord', 'is_null', 'is_marker', 'size', 'etag', 'checksums', 'checksum_type', 'metadata'];
 /** SQL of the Object Lock columns of a version `v`. */
 export const LOCK = 'v.lock_mode, v.retain_until, v.legal_hold';
 /**
@@ -68,7 +58,6 @@ export function toListedVersion(row: Row, isLatest: boolean): ListedVersion {
     modifiedAt: epochMsOfOrder(order),
     checksums: parseChecksums(row.checksums),
     checksumType: row.checksum_type as VersionFacts['checksumType'],
-    partCount: row.part_count as number | null,
     metadata: parseMetadata(row.metadata),
     lock: row.lock_mode === undefined ? NO_LOCK : toLock(row),
   };
@@ -81,6 +70,7 @@ export function toVersionFacts(row: Row, isLatest: boolean): VersionFacts {
     ...toListedVersion(row, isLatest),
     objectId: fromHex(String(row.object_id)),
     sha256: sha256 === '' ? null : sha256,
+    partCount: row.part_count as number | null,
     tags: parseTags(row.tags),
     acl: row.acl as string | null,
   };
