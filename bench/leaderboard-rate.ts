@@ -1,6 +1,7 @@
 /**
  * Single posts at a steady rate (`RATE`, 2,500/s) with 50 reads of the top list per second, on 4 shards. Open loop: a slow answer
- * does not delay later posts. Afterwards Redis behind a plain HTTP server does the same work.
+ * does not delay later posts. Afterwards Redis behind a plain HTTP server does the same work. With `PROFILE_PORT`, a free port, prints
+ * a profile of the Worker instead.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,11 +11,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalServer } from '../dev/local-server.ts';
+import { profileWhile } from './cpu-profile.ts';
 import { listChildren, makeToken, percentile, readCpuMs } from './leaderboard-client.ts';
 import { AS_DEPLOYED, BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from './servers.ts';
 
 const RATE = Number(process.env.RATE ?? 2_500);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);
+const PROFILE_PORT = Number(process.env.PROFILE_PORT ?? 0);
 const TOPS_PER_SECOND = 50;
 const PLAYERS = 20_000;
 const CONNECTIONS = 512;
@@ -148,6 +151,7 @@ export async function runRate(): Promise<void> {
     host: '127.0.0.1',
     port: 0,
     stateDirectory,
+    ...(PROFILE_PORT === 0 ? {} : { inspectorPort: PROFILE_PORT }),
     printLog: printErrors,
     rateLimits: { ...NO_LIMITS, RATE_LIMIT_SCORES: 1_000_000_000 },
     vars: {
@@ -159,16 +163,15 @@ export async function runRate(): Promise<void> {
   });
   try {
     const client = new Client(server.url, await makeToken(server.url));
-    await measure(
-      'Tessera',
-      client,
-      listChildren().filter((pid) => !before.has(pid)),
-    );
+    const pids = listChildren().filter((pid) => !before.has(pid));
+    const work = () => measure('Tessera', client, pids);
+    await (PROFILE_PORT === 0 ? work() : profileWhile(PROFILE_PORT, work));
     client.close();
   } finally {
     await server.stop();
     rmSync(stateDirectory, { recursive: true, force: true });
   }
+  if (PROFILE_PORT !== 0) return;
   const floor = spawn(process.execPath, [join(import.meta.dirname, 'floor/redis-board.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

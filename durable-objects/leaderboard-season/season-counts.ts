@@ -19,6 +19,7 @@ import type { CountReport } from '../../workers/leaderboard/domain/shard-counts.
 import { mergeStandings, type RankedEntry, rankRun, type TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import { shardStub, within } from '../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../workers/leaderboard/records/season-store.ts';
+import { inTime } from '../../workers/shared/in-time.ts';
 import { logError } from '../../workers/shared/log.ts';
 import type { SeasonObjectStore } from './store.ts';
 
@@ -98,8 +99,7 @@ export class SeasonCounts {
       return !isSkipped && (isStale(at, now) || at < minAsOf);
     });
     if (stale.length === 0) return;
-    const late = new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
-    await Promise.race([Promise.all(stale.map((shard) => this.#pull(shard))), late]);
+    await inTime(Promise.all(stale.map((shard) => this.#pull(shard))), REFRESH_MS, null);
     for (const shard of stale) if (shard.pull !== undefined) this.#noteSilent(shard, now);
   }
 

@@ -8,6 +8,7 @@
  */
 import { isStale, PUSH_INTERVAL_MS, REFRESH_MS, SKIP_MS } from '../../workers/leaderboard/domain/board.ts';
 import type { CountAnswer, CountReport } from '../../workers/leaderboard/domain/shard-counts.ts';
+import { inTime } from '../../workers/shared/in-time.ts';
 import { logError } from '../../workers/shared/log.ts';
 import type { ShardBoard } from './shard-board.ts';
 
@@ -23,8 +24,6 @@ const ATTEMPTS = 4;
 
 /** RPC session of a shard with its season, as `openLine` of the season object returns it. */
 export type Line = Disposable & ((report: CountReport) => Promise<CountAnswer>);
-
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 export class SeasonLink {
   readonly #board: ShardBoard;
@@ -61,12 +60,7 @@ export class SeasonLink {
   }
 
   async push(): Promise<void> {
-    let isLate = true;
-    const done = this.#exchange().finally(() => {
-      isLate = false;
-    });
-    await Promise.race([done, sleep(REFRESH_MS)]);
-    if (isLate) this.#failedAt = this.#now();
+    if ((await inTime(this.#exchange(), REFRESH_MS, 'late')) === 'late') this.#failedAt = this.#now();
   }
 
   planPush(): void {

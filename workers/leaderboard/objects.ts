@@ -1,4 +1,5 @@
 /** The objects of a season: their names and location, and calls to them that may fail. */
+import { inTime } from '../shared/in-time.ts';
 import { openObject } from '../shared/object-namespace.ts';
 import { ProblemError, problem } from '../shared/problem.ts';
 import { settingsOf } from '../shared/settings.ts';
@@ -53,17 +54,13 @@ export class UnavailableError extends ProblemError {
   }
 }
 
+const LATE = Symbol('late');
+
 /** Waits for a call to an object. @throws UnavailableError if the call fails or takes too long. */
 export async function within<T>(name: string, ms: number, call: PromiseLike<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([call, late]);
-  } catch (error) {
+  const answer = await inTime(call, ms, LATE).catch((error: unknown) => {
     throw new UnavailableError(name, error);
-  } finally {
-    clearTimeout(timer);
-  }
+  });
+  if (answer === LATE) throw new UnavailableError(name, new Error(`no answer in ${ms} ms`));
+  return answer;
 }

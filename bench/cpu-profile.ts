@@ -1,0 +1,65 @@
+/** Profiles the Worker of a local server over the Chrome DevTools Protocol. */
+import { once } from 'node:events';
+
+/** Sampling interval. Shorter ones, or profiles of Miniflare's own Workers beside it, slow the server to a fraction. */
+const INTERVAL_US = 1_000;
+const ROWS = 60;
+
+interface Profile {
+  readonly nodes: {
+    readonly id: number;
+    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+    readonly children?: number[];
+  }[];
+  readonly samples: number[];
+  readonly timeDeltas: number[];
+}
+
+/** Profiles the Worker, with its objects, while `work` runs. Prints the functions with the most time, callees included. */
+export async function profileWhile(inspectorPort: number, work: () => Promise<void>): Promise<void> {
+  const targets = (await (await fetch(`http://127.0.0.1:${inspectorPort}/json`)).json()) as {
+    webSocketDebuggerUrl: string;
+  }[];
+  const url = targets.map((target) => target.webSocketDebuggerUrl).find((each) => each.endsWith('tessera'));
+  if (url === undefined) throw new Error(`no target in ${JSON.stringify(targets)}`);
+  const socket = new WebSocket(url);
+  await once(socket, 'open');
+  const call = async (method: string, params = {}) => {
+    socket.send(JSON.stringify({ id: 1, method, params }));
+    const [{ data }] = await once(socket, 'message');
+    return JSON.parse(data).result;
+  };
+  await call('Profiler.enable');
+  await call('Profiler.setSamplingInterval', { interval: INTERVAL_US });
+  await call('Profiler.start');
+  await work();
+  const { profile } = await call('Profiler.stop');
+  socket.close();
+  print(profile);
+}
+
+function print({ nodes, samples, timeDeltas }: Profile): void {
+  const own = new Map<number, number>();
+  for (const [i, id] of samples.entries()) own.set(id, (own.get(id) ?? 0) + (timeDeltas[i] ?? 0));
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const times = new Map<string, { self: number; total: number }>();
+  /** Adds up the time of a node. @param above the functions that called it, whose totals contain it already. */
+  const visit = (id: number, above: readonly string[]): number => {
+    const { callFrame, children = [] } = byId.get(id) as Profile['nodes'][number];
+    const name = `${callFrame.functionName || '(anonymous)'} ${callFrame.url.split('/').at(-1)}:${callFrame.lineNumber + 1}`;
+    const self = own.get(id) ?? 0;
+    const total = children.reduce((sum, child) => sum + visit(child, [...above, name]), self);
+    const time = times.get(name) ?? { self: 0, total: 0 };
+    time.self += self;
+    if (!above.includes(name)) time.total += total;
+    times.set(name, time);
+    return total;
+  };
+  const idle = '(idle) :0';
+  const all = visit(nodes[0]?.id ?? 0, []) - (times.get(idle)?.self ?? 0);
+  for (const name of ['(root) :0', idle]) times.delete(name);
+  const percent = (us: number) => `${((100 * us) / all).toFixed(1)}%`.padStart(6);
+  console.log('total   self   of the time that is not idle, by function and line of dist/worker/index.js');
+  for (const [name, { self, total }] of [...times].sort(([, a], [, b]) => b.total - a.total).slice(0, ROWS))
+    console.log(`${percent(total)} ${percent(self)}  ${name}`);
+}
