@@ -8,7 +8,7 @@ const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding
   (name) => `workers/shared/${name}.ts`,
 );
 /** The files of the collectors that products may import. */
-const COLLECTORS = ['limits', 'store', 'orphan-rounds'].map((name) => `workers/collectors/${name}.ts`);
+const COLLECTORS = ['limits', 'store', 'owner-store', 'orphan-rounds'].map((name) => `workers/collectors/${name}.ts`);
 const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
 
 /** Packages that `domain/` folders may import: these compute only, and neither read a clock nor reach a store. */

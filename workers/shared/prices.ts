@@ -50,7 +50,7 @@ export const USAGE: Readonly<Record<Operation, Usage>> = {
   score_write: { rowWritten: 1, objectRequest: 2 },
   mail_read: { objectRequest: 1 },
   mail_in: { rowWritten: 16, classA: 2, objectRequest: 4 },
-  mail_out: { rowWritten: 22, classA: 2, objectRequest: 2, queueOperation: 3 },
+  mail_out: { rowWritten: 22, classA: 2, objectRequest: 3, queueOperation: 3 },
   other: {},
 };
 

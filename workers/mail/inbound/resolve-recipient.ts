@@ -1,6 +1,6 @@
 /** Resolves an envelope recipient to a mailbox (domain aliases, `+tags`, wildcards, catch-all), or to the reply that refuses it. */
 
-import { refuseIfAnyLost } from '../../collectors/lost-directory.ts';
+import { refuseIfAnyLost } from '../../collectors/owner-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { settingsOf } from '../../shared/settings.ts';

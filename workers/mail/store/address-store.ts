@@ -2,7 +2,7 @@
  * Issues addresses, each once for ever. A new address gets a row in the newest group of databases, and older databases then issue no
  * further addresses (`directory_group`). An address whose user is in another database has a second row there, which decides.
  */
-import { OWNER_COLUMN, refuseIfLost } from '../../collectors/lost-directory.ts';
+import { OWNER_COLUMN, refuseIfLost } from '../../collectors/owner-store.ts';
 import { databaseOf, directoryOf, placeNumbersOf, placesOf } from '../../shared/directories.ts';
 import { prepare, readAll, readFirst, statement } from '../../shared/statement.ts';
 import { type AccountRow, createAccountStore } from './account-store.ts';

@@ -1,5 +1,5 @@
 /** Finds the users to whom addresses belong. */
-import { OWNER_COLUMN, refuseIfAnyLost, refuseIfLost } from '../../collectors/lost-directory.ts';
+import { OWNER_COLUMN, refuseIfAnyLost, refuseIfLost } from '../../collectors/owner-store.ts';
 import { databaseOf, directoryOf, groupsOf, homeOf, placeNumbersOf, placesOf } from '../../shared/directories.ts';
 import { askReplica } from '../../shared/replica.ts';
 import { MisconfiguredError } from '../../shared/settings.ts';

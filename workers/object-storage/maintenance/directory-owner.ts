@@ -3,7 +3,7 @@
  * older copy. Otherwise its new snapshots would replace the right ones. DIRECTORY (`collector`, row `directory`) and each location
  * (`owners/directory`) hold a random id and the folder of the newest snapshot.
  */
-import { directoryKeyOf, isLost, ownerKeyOf, REBUILDING } from '../../collectors/lost-directory.ts';
+import { directoryKeyOf, isLost, ownerKeyOf, REBUILDING } from '../../collectors/owner-store.ts';
 import { createCollectorStore } from '../../collectors/store.ts';
 import { listMetadata } from '../engine/blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';

@@ -1,6 +1,6 @@
 /** Health check for databases that are empty although the locations have backups of them. */
 
-import { directoryNameOf } from '../../collectors/lost-directory.ts';
+import { directoryNameOf } from '../../collectors/owner-store.ts';
 import { createClock } from '../../shared/clock.ts';
 import { createEngineContext } from '../engine/index.ts';
 import { atDirectory, inTime } from '../engine/model/context.ts';
