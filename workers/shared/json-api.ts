@@ -72,7 +72,9 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   const app = createRoutes();
   app.use(async (c, next) => {
     c.set('requestId', crypto.randomUUID());
-    c.req.json = <T>() => readJson(c) as Promise<T>;
+    // Hono's own `json` also reads a body that a signature was computed over before.
+    const readAll = c.req.json.bind(c.req);
+    c.req.json = <T>() => readJson(c, readAll) as Promise<T>;
     await next();
     const { status, headers, webSocket } = c.res;
     if (status !== 101) {
@@ -177,7 +179,7 @@ const readJsonBytesMax = (c: Context<JsonApiEnv>): number => c.get('jsonBytesMax
 const SLOW_BODY_MS = 1_000;
 
 /** Limits the size of JSON bodies when they are parsed. Routes that read raw bodies apply their own limit. */
-async function readJson(c: Context<JsonApiEnv>): Promise<unknown> {
+async function readJson(c: Context<JsonApiEnv>, readAll: () => Promise<unknown>): Promise<unknown> {
   const begunAt = Date.now();
   const bytesMax = readJsonBytesMax(c);
   const said = Number(c.req.header('content-length') ?? 0);
@@ -187,7 +189,7 @@ async function readJson(c: Context<JsonApiEnv>): Promise<unknown> {
     c.set('isTooLarge', true);
     throw new HTTPException(413);
   }
-  const json: unknown = bytes ? JSON.parse(bytes.toString()) : await c.req.raw.json();
+  const json: unknown = bytes ? JSON.parse(bytes.toString()) : await readAll();
   if (Date.now() - begunAt < SLOW_BODY_MS) return json;
   const refusal = (await c.get('authorizeAgain')?.()) ?? null;
   if (refusal === null) return json;
