@@ -32,6 +32,8 @@ export const registerRevocationWitness = (witness: RevocationWitness): void => v
 interface Proven<T> {
   readonly found: T | null;
   readonly provenAt: number;
+  /** Whether a request looks the credential up again in the background. */
+  isRefreshing?: boolean;
 }
 
 /** Credentials that this isolate may use again without a look-up, by database and hash. */
@@ -62,6 +64,8 @@ export async function publishRevocations(env: Env, homes: readonly number[]): Pr
 }
 
 const REVOCATION_MS = 10_000;
+/** Age from which a credential in use is looked up in the background, so that no request waits for the primary. */
+const REFRESH_MS = 7_000;
 
 /** Times at which this isolate last ran `republishRevocations`, by database. */
 const republishedAt = new WeakMap<D1Database, number>();
@@ -126,24 +130,43 @@ const isRecent = (provenAt: number): boolean => provenAt > Date.now() - REVOCATI
 /**
  * Finds a credential, or settings whose changes raise the generation too; applies all changes that are older than ten seconds.
  * @param hash of the credential, or another key. @param isKept whether this isolate may use the row again for as long as that holds.
+ * @param waitUntil keeps a look-up in the background alive; without it, a request waits for the primary once in ten seconds.
  */
 export async function findUnrevoked<T extends Dated>(
   database: D1Database,
   hash: string,
   find: Find<T>,
   isKept: (found: T) => boolean,
+  waitUntil?: (work: Promise<unknown>) => void,
 ): Promise<T | null> {
   // A revocation in this isolate drops the map. A look-up that began before the revocation therefore stores its row in the dropped
   // map.
   const rows = kept.get(database) ?? new Map<string, Proven<unknown>>();
   kept.set(database, rows);
   const before = rows.get(hash) as Proven<T> | undefined;
-  if (before && isRecent(before.provenAt)) return before.found;
+  if (before && isRecent(before.provenAt)) {
+    if (waitUntil && !before.isRefreshing && before.provenAt <= Date.now() - REFRESH_MS) {
+      before.isRefreshing = true;
+      waitUntil(refresh());
+    }
+    return before.found;
+  }
   rows.delete(hash);
   const proven = await lookUpTogether(hash, () => findProven(database, find));
   if (rows.size >= KEPT_MAX) rows.clear();
   if (proven.found && isKept(proven.found)) rows.set(hash, proven);
   return proven.found;
+
+  async function refresh(): Promise<void> {
+    try {
+      const provenAt = Date.now();
+      const found = await findInPrimary(database, find);
+      if (found && isKept(found)) rows.set(hash, { found, provenAt });
+      else rows.delete(hash);
+    } catch (error) {
+      logError('credential_refresh_failed', error);
+    }
+  }
 }
 
 /**

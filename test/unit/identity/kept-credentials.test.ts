@@ -22,7 +22,16 @@ function createDatabase() {
     return source === replica ? state.copy : state.primary;
   };
   const ask = (isKept = true) => findUnrevoked(database, 'hash', find as never, () => isKept);
-  return { state, database, ask };
+  const background: Promise<unknown>[] = [];
+  const askBusy = () =>
+    findUnrevoked(
+      database,
+      'hash',
+      find as never,
+      () => true,
+      (work) => void background.push(work),
+    );
+  return { state, database, ask, askBusy, background };
 }
 
 it('is asked once in ten seconds', async () => {
@@ -74,4 +83,45 @@ it('is asked again at once after a revocation in this isolate, also by a look-up
   await begun;
   [state.primary, state.copy] = [null, null];
   expect(await ask()).toBeNull();
+});
+
+it('is looked up in the background while it is in use, so that no request waits', async () => {
+  const { state, askBusy, background } = createDatabase();
+  for (let n = 0; n < 60; n++) {
+    expect(await askBusy()).toEqual({ generation: 1 });
+    await Promise.all(background.splice(0));
+    vi.advanceTimersByTime(500);
+  }
+  // 30 seconds: once at first, then each 7 seconds.
+  expect(state.looked).toBe(5);
+});
+
+it('is refused as soon as a look-up in the background finds it revoked, and at the latest after ten seconds', async () => {
+  const { state, askBusy, background } = createDatabase();
+  await askBusy();
+  [state.primary, state.copy] = [null, null];
+  vi.advanceTimersByTime(7_000);
+  expect(await askBusy()).not.toBeNull();
+  await Promise.all(background);
+  expect(await askBusy()).toBeNull();
+});
+
+it('is looked up by a request if the look-up in the background fails', async () => {
+  const { state, database, askBusy, background } = createDatabase();
+  await askBusy();
+  vi.advanceTimersByTime(7_000);
+  const failing = () => Promise.reject(new Error('the primary does not answer'));
+  await findUnrevoked(
+    database,
+    'hash',
+    failing,
+    () => true,
+    (work) => void background.push(work),
+  );
+  await Promise.all(background);
+  vi.advanceTimersByTime(2_999);
+  expect(await askBusy()).toEqual({ generation: 1 });
+  vi.advanceTimersByTime(1);
+  state.primary = { generation: 2 };
+  expect(await askBusy()).toEqual({ generation: 2 });
 });

@@ -23,6 +23,7 @@ export type AuthenticationError =
 /**
  * Authenticates a caller by the Authorization header.
  * @param findKept finds a session or an app token. By default it asks the user's mailbox and nothing else.
+ * @param waitUntil keeps work in the background alive after the answer.
  * @returns the caller; null without a credential.
  */
 export async function authenticateBearer(
@@ -30,6 +31,7 @@ export async function authenticateBearer(
   env: Env,
   now: number,
   findKept: FindKept = findKeptCredential,
+  waitUntil?: (work: Promise<unknown>) => void,
 ): Promise<Result<Principal | null, AuthenticationError>> {
   if (authorization === null) return ok(null);
   const secret = /^Bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];
@@ -44,7 +46,7 @@ export async function authenticateBearer(
     const find = (copy: D1Database | D1DatabaseSession) => findToken(copy, hash, now);
     const database = findDatabase(env, homeOfSecret(secret));
     if (database === null) return err({ kind: 'invalid_credential' });
-    const known = await findUnrevoked(database, hash, find, isForBoards);
+    const known = await findUnrevoked(database, hash, find, isForBoards, waitUntil);
     if (known?.expiresAt && known.expiresAt <= now) return err({ kind: 'invalid_credential' });
     // A revoked `admin` token must stop working at once, so the primary is asked for it.
     const found = known?.scopes.includes('admin') ? await findInPrimary(database, find) : known;

@@ -79,7 +79,10 @@ const unlessRefused =
   (userId, ...rest) =>
     (wasRefused('user', userId) ? findKeptCredential : findKept)(userId, ...rest);
 
-const findBearer = once((c) => authenticateBearer(c.req.header('authorization') ?? null, c.env, createClock(c.env)()));
+const findBearer = once((c) => {
+  const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+  return authenticateBearer(c.req.header('authorization') ?? null, c.env, createClock(c.env)(), undefined, waitUntil);
+});
 const findClientCaller = once((c, findKept) =>
   authenticateBearer(toBearer(c.req.header('authorization') ?? null), c.env, createClock(c.env)(), findKept),
 );
