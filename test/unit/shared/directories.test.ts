@@ -64,6 +64,13 @@ describe('a name', () => {
     expect(numberOf(placeOf(bind(21), name))).toBe(numbers[2]);
   });
 
+  it('that is a wildcard has the databases of all wildcards of its domain', () => {
+    const [first, ...others] = ['a*@example.test', 'ann-*@example.test', 'b*@example.test'].map((name) =>
+      placesOf(bind(85), name).map(numberOf),
+    );
+    for (const numbers of others) expect(numbers).toEqual(first);
+  });
+
   it('is in each database of a group with about the same chance', () => {
     const counts = new Map<number, number>();
     for (const name of NAMES) {
