@@ -4,8 +4,10 @@
  */
 import { applyD1Migrations, env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { AutomaticSend } from '../../durable-objects/mailbox/rules/automatic-store.ts';
 import { keepToken } from '../../workers/mail/accounts/credentials.ts';
 import { openMailbox } from '../../workers/mail/bindings/mailbox.ts';
+import { sendAutomatic } from '../../workers/mail/outbound/automatic-mail.ts';
 import { addAddress, createAccount, deleteAccount, isAddressIssued } from '../../workers/mail/store/address-store.ts';
 import { findCatchAll, findRecipient } from '../../workers/mail/store/recipient-store.ts';
 import { databaseOf, directoryOf, homeOf, mintUserId, placesOf } from '../../workers/shared/directories.ts';
@@ -87,6 +89,20 @@ it('an interrupted call that gives an address to a user in another database can 
   await deleteAccount(after, owner.userId, 4);
   expect(await findRecipient(after, [email])).toBeNull();
   expect(await isAddressIssued(after, email)).toBe(true);
+});
+
+it('an erased user keeps no address that an interrupted call left in another database', async () => {
+  const owner = toAccount(after, newEmail());
+  await isAddressIssued(after, owner.email);
+  await createAccount(after, owner);
+  const place = databaseOf(after, (homeOf(owner.userId) % 4) + 1);
+  await place
+    .prepare('INSERT INTO mail_address (email, user_id, created_at) VALUES (?, ?, 1)')
+    .bind(newEmail(), owner.userId)
+    .run();
+  await deleteAccount(after, owner.userId, 2);
+  const left = await place.prepare('SELECT email FROM mail_address WHERE user_id = ?').bind(owner.userId).all();
+  expect(left.results).toEqual([]);
 });
 
 it('of several users who want an address at once, one gets it', async () => {
@@ -177,6 +193,12 @@ describe('while a new database is lost', () => {
       .run();
     expect(await findCatchAll(after, domain)).toMatchObject({ userId: owner.userId });
     await whileLost(() => expect(findCatchAll(after, domain)).rejects.toThrow(MisconfiguredError));
+  });
+
+  it('a forward of a user there is not given up', async () => {
+    const { userId } = await addAccount((home) => home === LOST);
+    const forward = { kind: 'forward', messageId: 'm', recipient: 'a@far.test', envelopeFrom: '' } as AutomaticSend;
+    await whileLost(() => expect(sendAutomatic(after, userId, forward)).rejects.toThrow(MisconfiguredError));
   });
 
   it('a new app token erases no mail of a user there', async () => {
