@@ -47,7 +47,8 @@ export function mintUserId(env: Env, email: string): string {
  * are the number. All other ids are of users in `DIRECTORY`.
  */
 export function homeOf(userId: string): number {
-  return userId.length === 36 && userId[14] === '8' ? Number.parseInt(userId.slice(-4), 16) || 0 : 0;
+  const number = userId.length === 36 && userId[14] === '8' ? Number(`0x${userId.slice(-4)}`) : 0;
+  return number < DATABASES_MAX ? number : 0;
 }
 
 /** The database that has a user's rows. @throws MisconfiguredError if it is not bound. */
