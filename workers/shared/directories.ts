@@ -23,11 +23,13 @@ export const placeOf = (env: Env, name: string): D1Database => databaseOf(env, p
 
 /** The numbers of the databases of `placesOf`. */
 export function placeNumbersOf(env: Env, name: string): number[] {
+  // The wildcards of a domain are together, because mail to an address looks for up to 40 of them.
+  const key = name.includes('*') ? name.slice(name.lastIndexOf('@')) : name;
   const bound = boundDirectories(env).length;
   const numbers: number[] = [];
   let first = 0;
   for (const size of GROUP_SIZES) {
-    if (first < bound) numbers.push(first + (crc32(name) % size));
+    if (first < bound) numbers.push(first + (crc32(key) % size));
     first += size;
   }
   return numbers;
@@ -45,7 +47,8 @@ export function mintUserId(env: Env, email: string): string {
  * are the number. All other ids are of users in `DIRECTORY`.
  */
 export function homeOf(userId: string): number {
-  return userId.length === 36 && userId[14] === '8' ? Number.parseInt(userId.slice(-4), 16) || 0 : 0;
+  const number = userId.length === 36 && userId[14] === '8' ? Number(`0x${userId.slice(-4)}`) : 0;
+  return number < DATABASES_MAX ? number : 0;
 }
 
 /** The database that has a user's rows. @throws MisconfiguredError if it is not bound. */

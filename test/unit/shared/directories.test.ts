@@ -64,6 +64,13 @@ describe('a name', () => {
     expect(numberOf(placeOf(bind(21), name))).toBe(numbers[2]);
   });
 
+  it('that is a wildcard has the databases of all wildcards of its domain', () => {
+    const [first, ...others] = ['a*@example.test', 'ann-*@example.test', 'b*@example.test'].map((name) =>
+      placesOf(bind(85), name).map(numberOf),
+    );
+    for (const numbers of others) expect(numbers).toEqual(first);
+  });
+
   it('is in each database of a group with about the same chance', () => {
     const counts = new Map<number, number>();
     for (const name of NAMES) {
@@ -96,6 +103,10 @@ describe('a user', () => {
     expect(() => directoryOf(bind(21), late)).toThrow(MisconfiguredError);
     expect(() => databaseOf(bind(1), 1)).toThrow('DIRECTORY_1');
   });
+});
+
+it.each(['0055', 'ffff', '-001', '00zz'])('an id of version 8 that ends with %s is not one of ours', (end) => {
+  expect(homeOf(`00000000-0000-8000-8000-00000000${end}`)).toBe(0);
 });
 
 describe('a credential', () => {

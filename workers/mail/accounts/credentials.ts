@@ -4,10 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { SessionRow } from '../../../durable-objects/mailbox/credentials/credential-store.ts';
+import { refuseIfAnyLost } from '../../collectors/owner-store.ts';
 import { findUserById, hashToken, mintKeptSecret } from '../../identity/index.ts';
+import { directoryOf, homeOf } from '../../shared/directories.ts';
 import { ProblemError, problem } from '../../shared/problem.ts';
 import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
+import { createAccountStore } from '../store/account-store.ts';
 
 export const SESSION_AGE_MAX_MS = 30 * 24 * 3_600_000;
 
@@ -57,11 +60,15 @@ async function keepCredential(
       throw new ProblemError(CHANGED, 'the password was changed');
     }
   }
-  // If a login runs while the user is deleted, storing its credential may create the mailbox again. So it is erased again.
-  await reachMailbox(env, userId, async (mailbox) => {
-    await mailbox.erase();
-    await mailbox.endCredentials({});
-  });
+  // If a login runs while the user is deleted, storing its credential may create the mailbox again. So it is erased again, but only
+  // with a tombstone: the database may also be empty because it was lost.
+  const [erased] = await createAccountStore(directoryOf(env, userId)).listErased([userId]);
+  if (erased === undefined) await refuseIfAnyLost(env, [homeOf(userId)]);
+  else
+    await reachMailbox(env, userId, async (mailbox) => {
+      await mailbox.erase();
+      await mailbox.endCredentials({});
+    });
   throw new ProblemError(DELETED, 'the user was deleted');
 }
 

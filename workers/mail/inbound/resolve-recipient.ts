@@ -85,7 +85,7 @@ export async function resolveRecipient(
   const receivers = returned ? [returned.owner] : listReceivers(path, main);
   const emails = operator === '' ? receivers : [email, `${path.local}@${main}`.toLowerCase(), operator, ...receivers];
   const receiver = await findRecipient(env, emails);
-  const match = receiver ?? (await findCatchAll(env, main, receivers));
+  const match = receiver ?? (await findCatchAll(env, main));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
     const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };

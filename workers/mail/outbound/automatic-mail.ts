@@ -7,9 +7,10 @@
  * passes at the next server and failure reports go to the user.
  */
 import type { AutomaticSend } from '../../../durable-objects/mailbox/rules/automatic-store.ts';
+import { refuseIfAnyLost } from '../../collectors/owner-store.ts';
 import { findUserById } from '../../identity/index.ts';
 import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
+import { directoryOf, homeOf } from '../../shared/directories.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';
 import type { Authentication } from '../checks/verdicts.ts';
@@ -21,10 +22,13 @@ import { readReturnPathSigners } from '../domains/return-path-keys.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { enqueueMessage, enqueueStored } from './enqueue-message.ts';
 
-/** Resolves once the message is in the outbox, or if it can never be sent because its message or account is gone. */
+/**
+ * Resolves once the message is in the outbox, or if it can never be sent because its message or account is gone.
+ * @throws MisconfiguredError if the database that has the account was lost.
+ */
 export async function sendAutomatic(env: Env, userId: string, send: AutomaticSend): Promise<void> {
   const account = await createAccountStore(directoryOf(env, userId)).findAccount(userId);
-  if (!account) return;
+  if (!account) return refuseIfAnyLost(env, [homeOf(userId)]);
   switch (send.kind) {
     case 'forward':
       return sendForward(env, userId, account.email, send);

@@ -71,6 +71,11 @@ export function createAccountStore(database: D1Database) {
       return (await db.update(mailAddress).set({ userId: null }).where(own).run()).meta.changes === 1;
     },
 
+    /** Takes all addresses that this database has from a user. */
+    async retireAddresses(userId: string): Promise<void> {
+      await db.update(mailAddress).set({ userId: null }).where(eq(mailAddress.userId, userId));
+    },
+
     async setAccountType(userId: string, accountType: string): Promise<void> {
       await db.update(mailAccount).set({ accountType }).where(eq(mailAccount.userId, userId));
     },

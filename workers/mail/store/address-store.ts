@@ -3,6 +3,7 @@
  * further addresses (`directory_group`). An address whose user is in another database has a second row there, which decides.
  */
 import { OWNER_COLUMN, refuseIfLost } from '../../collectors/owner-store.ts';
+import { boundDirectories } from '../../shared/bindings.ts';
 import { databaseOf, directoryOf, placeNumbersOf, placesOf } from '../../shared/directories.ts';
 import { prepare, readAll, readFirst, statement } from '../../shared/statement.ts';
 import { type AccountRow, createAccountStore } from './account-store.ts';
@@ -99,12 +100,11 @@ export async function removeAddress(env: Env, email: string, userId: string): Pr
 
 /** Deletes an account and writes a tombstone. The account's addresses are never issued again. Idempotent. */
 export async function deleteAccount(env: Env, userId: string, now: number): Promise<void> {
-  const home = createAccountStore(directoryOf(env, userId));
-  for (const email of await home.listAddresses(userId)) {
-    const others = placesOf(env, email).filter((database) => database !== directoryOf(env, userId));
-    await Promise.all(others.map((database) => createAccountStore(database).retireAddress(email, userId)));
-  }
-  await home.deleteAccount(userId, now);
+  const home = directoryOf(env, userId);
+  // Any database may have an address whose second row was never written, because `addAddress` was interrupted.
+  const others = boundDirectories(env).filter((database) => database !== home);
+  await Promise.all(others.map((database) => createAccountStore(database).retireAddresses(userId)));
+  await createAccountStore(home).deleteAccount(userId, now);
 }
 
 /** Finds the account that was registered with an address. */

@@ -1,9 +1,9 @@
 /** Finds the users to whom addresses belong. */
-import { OWNER_COLUMN, refuseIfAnyLost, refuseIfLost } from '../../collectors/owner-store.ts';
-import { databaseOf, directoryOf, groupsOf, homeOf, placeNumbersOf, placesOf } from '../../shared/directories.ts';
+import { OWNER_COLUMN, refuseIfLost } from '../../collectors/owner-store.ts';
+import { databaseOf, groupsOf, homeOf, placeNumbersOf } from '../../shared/directories.ts';
 import { askReplica } from '../../shared/replica.ts';
 import { MisconfiguredError } from '../../shared/settings.ts';
-import { readAll, readFirst, statement } from '../../shared/statement.ts';
+import { readFirst, statement } from '../../shared/statement.ts';
 
 export interface FoundRecipient {
   readonly email: string;
@@ -14,88 +14,99 @@ export interface FoundRecipient {
 /** An address that was issued to a user. The account type is null if the user is in another database, or has no account. */
 type IssuedAddress = Omit<FoundRecipient, 'accountType'> & { readonly accountType: string | null };
 
-const selectIssued = statement<{ emails: string }, IssuedAddress>(
-  `SELECT a.email, a.user_id AS userId, m.account_type AS accountType
-   FROM mail_address AS a LEFT JOIN mail_account AS m ON m.user_id = a.user_id
-   WHERE a.email IN (SELECT value FROM json_each(:emails)) AND a.user_id IS NOT NULL`,
+interface Answer {
+  /** Number of the database. */
+  readonly number: number;
+  readonly issued: readonly IssuedAddress[];
+  /** Number of groups that the database knows. */
+  readonly groups: number;
+  readonly owner: string | null;
+}
+
+const selectIssued = statement<{ emails: string }, Pick<Answer, 'groups' | 'owner'> & { issued: string }>(
+  `SELECT (SELECT json_group_array(json_object('email', a.email, 'userId', a.user_id, 'accountType', m.account_type))
+       FROM mail_address AS a LEFT JOIN mail_account AS m ON m.user_id = a.user_id
+       WHERE a.email IN (SELECT value FROM json_each(:emails)) AND a.user_id IS NOT NULL) AS issued,
+     COALESCE((SELECT groups FROM directory_group), 1) AS groups, ${OWNER_COLUMN}`,
 );
 
-type Ask = (
-  database: D1Database,
-  read: (copy: D1Database | D1DatabaseSession) => Promise<IssuedAddress[]>,
-) => Promise<IssuedAddress[] | null>;
+type Source = 'primary' | 'replica';
 
 /**
  * @param emails lower-cased, in order of precedence.
  * @param source copies to read. A replica may lack addresses, or have one that its user lost.
  * @returns the first of the addresses that belongs to a user, with the user.
+ * @throws MisconfiguredError if the primary is asked, and a database that may have an earlier one is not bound, or was lost.
  */
 export async function findRecipient(
   env: Env,
   emails: readonly string[],
-  source: 'primary' | 'replica' = 'primary',
+  source: Source = 'primary',
 ): Promise<FoundRecipient | null> {
-  const ask: Ask = source === 'replica' ? askReplica : (database, read) => read(database);
-  const issued = await askEach(ask, emails, (email) => placesOf(env, email));
+  const answers = await askEach(env, source, emails, (email) => placeNumbersOf(env, email));
   // An address that its user added later may be in another database than the user. The user's own database decides about it.
-  const away = issued.filter(
-    ({ userId, email, accountType }) =>
-      accountType === null && !placesOf(env, email).includes(directoryOf(env, userId)),
-  );
-  const found = away.length === 0 ? issued : [...issued, ...(await askHomes(ask, env, away))];
-  const known = found.flatMap(({ email, userId, accountType }) =>
-    accountType === null ? [] : [{ email, userId, accountType }],
-  );
-  return emails.flatMap((email) => known.find((row) => row.email === email) ?? [])[0] ?? null;
+  const away = new Map<string, number>();
+  for (const { email, userId, accountType } of answers.flatMap(({ issued }) => issued)) {
+    const home = homeOf(userId);
+    if (accountType === null && !placeNumbersOf(env, email).includes(home)) away.set(email, home);
+  }
+  answers.push(...(await askEach(env, source, [...away.keys()], (email) => [away.get(email) ?? 0])));
+  const known = answers
+    .flatMap(({ issued }) => issued)
+    .flatMap(({ email, userId, accountType }) => (accountType === null ? [] : [{ email, userId, accountType }]));
+  const found = emails.flatMap((email) => known.find((row) => row.email === email) ?? [])[0] ?? null;
+  if (source === 'primary' && found?.email !== emails[0]) {
+    for (const { number, groups, owner } of answers) {
+      refuseUnbound(env, groups);
+      await refuseIfLost(env, owner, number);
+    }
+  }
+  return found;
 }
-
-const askHomes = (ask: Ask, env: Env, away: readonly IssuedAddress[]): Promise<IssuedAddress[]> => {
-  const owners = new Map(away.map(({ email, userId }) => [email, userId]));
-  return askEach(ask, [...owners.keys()], (email) => [directoryOf(env, owners.get(email) ?? '')]);
-};
 
 async function askEach(
-  ask: Ask,
+  env: Env,
+  source: Source,
   emails: readonly string[],
-  placesOfEmail: (email: string) => readonly D1Database[],
-): Promise<IssuedAddress[]> {
-  const wanted = new Map<D1Database, string[]>();
+  numbersOf: (email: string) => readonly number[],
+): Promise<Answer[]> {
+  const wanted = new Map<number, string[]>();
   for (const email of emails) {
-    for (const database of placesOfEmail(email)) wanted.set(database, [...(wanted.get(database) ?? []), email]);
+    for (const number of numbersOf(email)) wanted.set(number, [...(wanted.get(number) ?? []), email]);
   }
-  const reads = [...wanted].map(([database, some]) =>
-    ask(database, (copy) => readAll(copy, selectIssued, { emails: JSON.stringify(some) })),
-  );
-  return (await Promise.all(reads)).flatMap((rows) => rows ?? []);
+  const reads = [...wanted].map(async ([number, some]): Promise<Answer[]> => {
+    const database = databaseOf(env, number);
+    const read = (copy: D1Database | D1DatabaseSession) =>
+      readFirst(copy, selectIssued, { emails: JSON.stringify(some) });
+    const row = await (source === 'replica' ? askReplica(database, read) : read(database));
+    return row ? [{ ...row, number, issued: JSON.parse(row.issued) as IssuedAddress[] }] : [];
+  });
+  return (await Promise.all(reads)).flat();
 }
 
-const selectCatchAll = statement<{ domain: string }, { userId: string | null; groups: number; owner: string | null }>(
-  `SELECT (SELECT catch_all_user_id FROM mail_domain WHERE domain = :domain) AS userId,
-     COALESCE((SELECT groups FROM directory_group), 1) AS groups, ${OWNER_COLUMN}`,
+const selectCatchAll = statement<{ domain: string }, { userId: string | null; accountType: string | null }>(
+  `SELECT d.catch_all_user_id AS userId, m.account_type AS accountType
+   FROM mail_domain AS d LEFT JOIN mail_account AS m ON m.user_id = d.catch_all_user_id WHERE d.domain = :domain`,
 );
-const selectAccountType = statement<{ userId: string }, { accountType: string }>(
-  'SELECT account_type AS accountType FROM mail_account WHERE user_id = :userId',
+const selectAccountType = statement<{ userId: string }, { accountType: string | null; owner: string | null }>(
+  `SELECT (SELECT account_type FROM mail_account WHERE user_id = :userId) AS accountType, ${OWNER_COLUMN}`,
 );
 
 /**
- * Finds who receives mail for addresses that no user has.
- * @param emails addresses that no user has, as it seems. @returns null if nobody receives the mail.
- * @throws MisconfiguredError if a database that may have one of the addresses is not bound, or was lost.
+ * Finds who receives mail for addresses that `findRecipient` did not find. @returns null if nobody receives the mail.
+ * @throws MisconfiguredError if the database that has the receiver is not bound, or was lost.
  */
-export async function findCatchAll(
-  env: Env,
-  domain: string,
-  emails: readonly string[],
-): Promise<Omit<FoundRecipient, 'email'> | null> {
+export async function findCatchAll(env: Env, domain: string): Promise<Omit<FoundRecipient, 'email'> | null> {
   const found = await readFirst(env.DIRECTORY, selectCatchAll, { domain });
-  refuseUnbound(env, found?.groups ?? 1);
-  await refuseIfLost(env, found?.owner ?? null, 0);
-  const others = new Set(emails.flatMap((email) => placeNumbersOf(env, email)));
-  others.delete(0);
-  await refuseIfAnyLost(env, [...others]);
   if (!found?.userId) return null;
-  const account = await readFirst(databaseOf(env, homeOf(found.userId)), selectAccountType, { userId: found.userId });
-  return account && { userId: found.userId, accountType: account.accountType };
+  const { userId, accountType } = found;
+  const home = homeOf(userId);
+  if (accountType !== null) return { userId, accountType };
+  if (home === 0) return null;
+  const there = await readFirst(databaseOf(env, home), selectAccountType, { userId });
+  if (there?.accountType) return { userId, accountType: there.accountType };
+  await refuseIfLost(env, there?.owner ?? null, home);
+  return null;
 }
 
 /** @param groups number of groups that the databases know. @throws MisconfiguredError if fewer are bound. */
