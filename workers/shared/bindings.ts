@@ -88,10 +88,10 @@ function findBindings(env: Env): NumberedBindings {
 const only = <T>(named: ReadonlyMap<string, T>, prefix: string): Map<string, T> =>
   new Map([...named].filter(([name]) => name.startsWith(prefix)));
 
-/** Numbers of databases of people that make whole groups: 1, and then 4, 16 and 64 more. */
+/** Valid numbers of bound databases for people: whole groups of 1, 4, 16 and 64. */
 const DIRECTORY_COUNTS: readonly number[] = [1, 5, 21, 85];
 
-/** In an incomplete group, an address would be looked up in another database once the group is complete. */
+/** In an incomplete group, some names would select a database that is not bound. */
 function findGroupProblem(bound: number): SettingProblem | null {
   if (DIRECTORY_COUNTS.includes(bound)) return null;
   const last = (DIRECTORY_COUNTS.find((count) => count > bound) ?? DIRECTORY_COUNTS.at(-1) ?? 1) - 1;
