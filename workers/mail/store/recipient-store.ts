@@ -37,7 +37,7 @@ export async function findRecipient(
 ): Promise<FoundRecipient | null> {
   const ask: Ask = source === 'replica' ? askReplica : (database, read) => read(database);
   const issued = await askEach(ask, emails, (email) => placesOf(env, email));
-  // An address that its user added later may be in another database than the user. The user's own database decides about it.
+  // An address that its user added later may be in another database than the user. The user's home database then decides about it.
   const away = issued.filter(
     ({ userId, email, accountType }) =>
       accountType === null && !placesOf(env, email).includes(directoryOf(env, userId)),
@@ -78,8 +78,8 @@ const selectAccountType = statement<{ userId: string }, { accountType: string }>
 );
 
 /**
- * Finds who receives mail for addresses that no user has.
- * @param emails addresses that no user has, as it seems. @returns null if nobody receives the mail.
+ * Finds the user who receives a domain's mail for unknown addresses.
+ * @param emails addresses that `findRecipient` did not find. @returns null if the domain has no such user.
  * @throws MisconfiguredError if a database that may have one of the addresses is not bound, or was lost.
  */
 export async function findCatchAll(
