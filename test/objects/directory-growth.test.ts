@@ -1,5 +1,5 @@
 /**
- * Tests that an address is issued once, also while databases of people are added: some isolates then know the new databases, and
+ * Tests that an address is issued once, also while databases for people are added: some isolates then know the new databases, and
  * others do not yet.
  */
 import { applyD1Migrations, env as bindings } from 'cloudflare:test';
@@ -37,7 +37,7 @@ const toAccount = (env: Env, email: string) => ({
 });
 const forgetGroups = () => before.DIRECTORY.prepare('DELETE FROM directory_group').run();
 
-it('an isolate that knows the old database only cannot issue an address once a new database may have issued it', async () => {
+it('an isolate that knows only the old database cannot issue an address once a new database may have issued it', async () => {
   await forgetGroups();
   const email = newEmail();
   expect(await isAddressIssued(before, email)).toBe(false);
@@ -57,7 +57,7 @@ it('an address that the old database issued a moment before is seen', async () =
   expect(await findRecipient(after, [email])).toMatchObject({ userId: account.userId });
 });
 
-it('an isolate that does not know the new databases never says that an address is unknown', async () => {
+it('an isolate that does not know the new databases never reports an address as unknown', async () => {
   const email = newEmail();
   expect(await isAddressIssued(after, email)).toBe(false);
   expect(await createAccount(after, toAccount(after, email))).toBe(true);
@@ -88,7 +88,7 @@ it('an interrupted call that gives an address to a user in another database can 
   expect(await isAddressIssued(after, email)).toBe(true);
 });
 
-it('of several users who want an address at once, one gets it', async () => {
+it('if several users add the same address at once, one of them gets it', async () => {
   const owners = await Promise.all(
     Array.from({ length: 6 }, async (_, n) => {
       const account = toAccount(n === 0 ? before : after, newEmail());
