@@ -17,7 +17,7 @@ const { MIGRATIONS, REPLICA_SYD, REPLICA_NRT, REPLICA_SIN, REPLICA_BOM, ...rest 
 };
 const FURTHER = [REPLICA_SYD, REPLICA_NRT, REPLICA_SIN, REPLICA_BOM] as D1Database[];
 const base = Object.fromEntries(Object.entries(rest).filter(([name]) => !name.startsWith('DIRECTORY_')));
-/** An isolate of the version before, and one of the version with four more databases. */
+/** Environments of an isolate with the old database only, and of one with four more databases. */
 const before = base as unknown as Env;
 const after = {
   ...base,
@@ -72,7 +72,7 @@ it('an interrupted call that gives an address to a user in another database can 
   let email = newEmail();
   while (placesOf(after, email).at(-1) === directoryOf(after, owner.userId)) email = newEmail();
   const place = placesOf(after, email).at(-1) as D1Database;
-  // The first write was committed and the second one was not.
+  // The state after an interruption between the first and the second write.
   await place
     .prepare('INSERT INTO mail_address (email, user_id, created_at) VALUES (?, ?, 1)')
     .bind(email, owner.userId)

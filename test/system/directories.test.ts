@@ -16,9 +16,9 @@ import { type ApiAnswer, startServer, type TestServer } from '../support/server.
 const PASSWORD = 'correct horse battery';
 
 let server: TestServer;
-/** Registered while there was one database. */
+/** A person who registered while there was one database. */
 let ann: MailUser;
-/** Registered since, in different databases. */
+/** People who registered after databases were added, in different databases. */
 let bob: MailUser;
 let eve: MailUser;
 let others: MailUser[];
@@ -350,7 +350,7 @@ describe('a deployment without bindings of databases that have people', () => {
   });
 });
 
-/** @param body null creates the bucket. @returns the status. */
+/** Puts an object, or creates the bucket if `body` is null. @returns the status. */
 async function put(s3: S3Client, bucket: string, body: string | null): Promise<number> {
   const sent: Promise<{ $metadata: { httpStatusCode?: number } }> =
     body === null

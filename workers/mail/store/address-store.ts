@@ -63,8 +63,8 @@ export const isAddressIssued = async (env: Env, email: string): Promise<boolean>
   (await findIssuedAddress(env, email)) !== null;
 
 /**
- * Inserts an account with its first address, after `isAddressIssued`. The user's id was made from the address, so both are in one
- * database. @returns false if the address was issued meanwhile.
+ * Inserts an account with its first address. `isAddressIssued` must be called before. The user's id was made from the address, so
+ * both are in one database. @returns false if the address was issued meanwhile.
  */
 export async function createAccount(env: Env, { userId, email, accountType, createdAt }: AccountRow): Promise<boolean> {
   const database = directoryOf(env, userId);

@@ -43,7 +43,7 @@ export function addDirectoryRecoveryRoute(api: OpenAPIHono<JsonApiEnv>): void {
       });
       return c.json(outcome.report, 200);
     }
-    const detail = 'DIRECTORY is in use. Only an empty DIRECTORY can be rebuilt.';
+    const detail = 'The database is in use. Only an empty database can be rebuilt.';
     return sendProblem(c, problem(409, outcome.error.kind, detail));
   });
 }
