@@ -6,6 +6,8 @@ import { MisconfiguredError, type SettingProblem, settingProblemsOf, settingsOf 
 
 interface NumberedBindings {
   readonly directories: readonly D1Database[];
+  /** Problem of the databases for people; null if there is none. Unlike `problem`, it does not depend on shards and locations. */
+  readonly directoryProblem: SettingProblem | null;
   readonly shards: readonly D1Database[];
   readonly locations: readonly R2Bucket[];
   readonly problem: SettingProblem | null;
@@ -17,7 +19,11 @@ const found = new WeakMap<object, NumberedBindings>();
  * The bound databases `DIRECTORY`, `DIRECTORY_1`, … in the order of their numbers.
  * @throws MisconfiguredError if a number is missing, because the order would change once it is added.
  */
-export const boundDirectories = (env: Env): readonly D1Database[] => complete(env).directories;
+export function boundDirectories(env: Env): readonly D1Database[] {
+  const { directories, directoryProblem } = bindingsOf(env);
+  if (directoryProblem) throw new MisconfiguredError(directoryProblem);
+  return directories;
+}
 
 /**
  * The bound databases `OBJECTS_n` in the order of their numbers.
@@ -72,32 +78,41 @@ function findBindings(env: Env): NumberedBindings {
   const directories = inOrder(only(databases, 'DIRECTORY'), (n) => (n === 0 ? 'DIRECTORY' : `DIRECTORY_${n}`));
   const shards = inOrder(only(databases, 'OBJECTS_'), (n) => `OBJECTS_${n}`);
   const locations = inOrder(buckets, (n) => (n === 0 ? 'BLOBS' : `BLOBS_${n + 1}`));
-  const missing = directories.missing ?? shards.missing ?? locations.missing;
+  const directoryProblem = findGap(directories.missing) ?? findGroupProblem(directories.bindings.length);
   const problem =
-    missing === null
-      ? (findGroupProblem(directories.bindings.length) ?? findQuorumProblem(env, locations.bindings.length))
-      : { name: missing, message: 'is not bound, but a later number is' };
+    directoryProblem ??
+    findGap(shards.missing ?? locations.missing) ??
+    findQuorumProblem(env, locations.bindings.length);
   return {
     directories: directories.bindings,
+    directoryProblem,
     shards: shards.bindings,
     locations: locations.bindings,
     problem,
   };
 }
 
+const findGap = (missing: string | null): SettingProblem | null =>
+  missing === null ? null : { name: missing, message: 'is not bound, but a later number is' };
+
 const only = <T>(named: ReadonlyMap<string, T>, prefix: string): Map<string, T> =>
   new Map([...named].filter(([name]) => name.startsWith(prefix)));
 
-/** Valid numbers of bound databases for people: whole groups of 1, 4, 16 and 64. */
-const DIRECTORY_COUNTS: readonly number[] = [1, 5, 21, 85];
+/** Number of databases in each group. The sizes must never change, because they determine which database has a name. */
+export const GROUP_SIZES: readonly number[] = [1, 4, 16, 64];
+
+/** Valid numbers of bound databases for people, which are whole groups: 1, 5, 21 and 85. */
+const DIRECTORY_COUNTS = GROUP_SIZES.map((_, group) =>
+  GROUP_SIZES.slice(0, group + 1).reduce((sum, size) => sum + size, 0),
+);
 
 /** In an incomplete group, some names would select a database that is not bound. */
 function findGroupProblem(bound: number): SettingProblem | null {
   if (DIRECTORY_COUNTS.includes(bound)) return null;
-  const last = (DIRECTORY_COUNTS.find((count) => count > bound) ?? DIRECTORY_COUNTS.at(-1) ?? 1) - 1;
+  const wanted = DIRECTORY_COUNTS.find((count) => count > bound) ?? DIRECTORY_COUNTS.at(-1);
   return {
     name: `DIRECTORY_${bound}`,
-    message: `is not bound: bind all up to DIRECTORY_${last}, or no more than ${bound < 5 ? 'DIRECTORY' : `DIRECTORY_${bound < 21 ? 4 : 20}`}`,
+    message: `is not bound, so its group is incomplete: bind ${wanted} databases in all`,
   };
 }
 

@@ -5,11 +5,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { boundDirectories } from './bindings.ts';
+import { boundDirectories, GROUP_SIZES } from './bindings.ts';
 import { MisconfiguredError } from './settings.ts';
-
-/** Number of databases in each group. The sizes must never change, because they determine which database has a name. */
-export const GROUP_SIZES: readonly number[] = [1, 4, 16, 64];
 
 /** Number of groups that are bound. */
 export const groupsOf = (env: Env): number => placeNumbersOf(env, '').length;

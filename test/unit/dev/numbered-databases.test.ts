@@ -5,7 +5,7 @@ import { experimental_readRawConfig } from 'wrangler';
 import { parseOptions } from '../../../dev/deploy-options.ts';
 import { planDeployment, type WorkerConfig } from '../../../dev/deploy-plan.ts';
 import { countDatabases, type DatabaseKind, DIRECTORY_TOTALS, listDatabases } from '../../../dev/numbered-databases.ts';
-import { GROUP_SIZES } from '../../../workers/shared/directories.ts';
+import { GROUP_SIZES } from '../../../workers/shared/bindings.ts';
 
 const CONFIG = join(import.meta.dirname, '../../../wrangler.toml');
 

@@ -47,6 +47,12 @@ describe('the databases for people', () => {
   });
 });
 
+it('are available although a setting of the locations is bad', () => {
+  const env = { ...bind(5), WRITE_QUORUM: '9' } as unknown as Env;
+  expect(bindingProblemOf(env)?.name).toBe('WRITE_QUORUM');
+  expect(boundDirectories(env)).toHaveLength(5);
+});
+
 describe('a name', () => {
   // These numbers determine where stored rows are, so they must never change.
   it.each([
