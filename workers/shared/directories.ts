@@ -8,6 +8,9 @@ import { crc32 } from 'node:zlib';
 import { boundDirectories, GROUP_SIZES } from './bindings.ts';
 import { MisconfiguredError } from './settings.ts';
 
+/** Number of databases if all groups are bound. */
+const DATABASES_MAX = GROUP_SIZES.reduce((sum, size) => sum + size, 0);
+
 /** Number of groups that are bound. */
 export const groupsOf = (env: Env): number => placeNumbersOf(env, '').length;
 

@@ -146,6 +146,8 @@ export function beginListing(context: EngineContext, bucketName: string, names: 
     take(request) {
       if (isTaken || JSON.stringify(toQuery(request)) !== JSON.stringify(query)) return null;
       isTaken = true;
+      // The page may have arrived before this call.
+      memory.listedInVainAt = 0;
       return page;
     },
   };
