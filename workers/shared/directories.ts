@@ -8,6 +8,9 @@ import { crc32 } from 'node:zlib';
 import { boundDirectories, GROUP_SIZES } from './bindings.ts';
 import { MisconfiguredError } from './settings.ts';
 
+/** Number of databases of all groups. */
+const DATABASES_MAX = GROUP_SIZES.reduce((sum, size) => sum + size);
+
 /** Number of groups that are bound. */
 export const groupsOf = (env: Env): number => placeNumbersOf(env, '').length;
 
@@ -47,7 +50,8 @@ export function mintUserId(env: Env, email: string): string {
  * are the number. All other ids are of users in `DIRECTORY`.
  */
 export function homeOf(userId: string): number {
-  return userId.length === 36 && userId[14] === '8' ? Number.parseInt(userId.slice(-4), 16) || 0 : 0;
+  const number = userId.length === 36 && userId[14] === '8' ? Number(`0x${userId.slice(-4)}`) : 0;
+  return number < DATABASES_MAX ? number : 0;
 }
 
 /** The database that has a user's rows. @throws MisconfiguredError if it is not bound. */

@@ -105,6 +105,10 @@ describe('a user', () => {
   });
 });
 
+it.each(['0055', 'ffff', '-001', '00zz'])('an id of version 8 that ends with %s is not one of ours', (end) => {
+  expect(homeOf(`00000000-0000-8000-8000-00000000${end}`)).toBe(0);
+});
+
 describe('a credential', () => {
   it.each([0, 1, 20, 84])('names the database %i', (home) => {
     expect(homeOfSecret(mintSecret('tok', home))).toBe(home);
