@@ -1,7 +1,7 @@
 /** Profiles the Worker of a local server over the Chrome DevTools Protocol. */
 import { once } from 'node:events';
 
-/** Sampling interval. Shorter ones, or profiles of Miniflare's own Workers beside it, slow the server to a fraction. */
+/** Sampling interval. A shorter one, or a profile of Miniflare's own Workers at the same time, slows the server down severalfold. */
 const INTERVAL_US = 1_000;
 const ROWS = 60;
 
@@ -43,7 +43,7 @@ function print({ nodes, samples, timeDeltas }: Profile): void {
   for (const [i, id] of samples.entries()) own.set(id, (own.get(id) ?? 0) + (timeDeltas[i] ?? 0));
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const times = new Map<string, { self: number; total: number }>();
-  /** Adds up the time of a node. @param above the functions that called it, whose totals contain it already. */
+  /** Adds up the time of a node and its callees. @param above names of the callers, whose totals already contain that time. */
   const visit = (id: number, above: readonly string[]): number => {
     const { callFrame, children = [] } = byId.get(id) as Profile['nodes'][number];
     const name = `${callFrame.functionName || '(anonymous)'} ${callFrame.url.split('/').at(-1)}:${callFrame.lineNumber + 1}`;

@@ -8,7 +8,7 @@ export interface DeployOptions {
   readonly environment: string;
   /** Whether to print the steps without changing anything. */
   readonly isDryRun: boolean;
-  /** Numbers of databases. A kind that is missing keeps its present number. */
+  /** Requested numbers of databases. If a kind is missing, its present number is kept. */
   readonly databases: Readonly<Partial<Record<DatabaseKind, number>>>;
 }
 

@@ -150,7 +150,7 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   };
 }
 
-/** Adds the databases beyond the first one of each kind, with its folder of migrations. */
+/** Adds the databases beyond the first one of each kind. They have the same folder of migrations as the first one. */
 function addDatabases(
   configured: WorkerConfig['d1_databases'],
   totals: PlanInput['databases'],

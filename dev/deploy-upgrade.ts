@@ -130,7 +130,7 @@ function describeWayBack(
     ...(added.length === 0
       ? []
       : [
-          `The version before does not have ${added.join(', ')}. Do not go back once data is in them: it could not reach it.`,
+          `The version before does not have ${added.join(', ')}. Do not go back once data is in them: that version cannot read it.`,
         ]),
   ].join('\n');
 }

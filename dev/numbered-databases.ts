@@ -1,4 +1,4 @@
-/** The databases whose number grows with a deployment: `OBJECTS_0`, `OBJECTS_1`, … and `DIRECTORY`, `DIRECTORY_1`, … */
+/** The kinds of databases of which a deployment may have several: `OBJECTS_0`, `OBJECTS_1`, … and `DIRECTORY`, `DIRECTORY_1`, … */
 
 export type DatabaseKind = 'DIRECTORY' | 'OBJECTS';
 
@@ -49,7 +49,7 @@ export const parseTotal = (kind: DatabaseKind, text: string): number | undefined
 
 /**
  * Counts the databases of a kind that a deployment has, by the highest number among the existing names.
- * @returns the next valid number, because a run that was interrupted may have created only a part of a group.
+ * @returns the count, rounded up to a valid number, because an interrupted run may have created only a part of a group.
  */
 export function countDatabases(kind: DatabaseKind, existing: Iterable<string>, environment: string): number {
   const names = new Set(existing);

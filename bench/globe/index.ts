@@ -5,7 +5,7 @@
  *
  * `--check` compares the counts with `bench/budget.json`. With `--short` it runs fewer samples and compares only requests whose
  * counts do not depend on the speed of the machine. `--only=name,name` runs these operations and writes no results. `--samples=n`
- * sets the number of samples. `--calls` also prints what each operation called and wrote, in sum over all samples.
+ * sets the number of samples. `--calls` also prints the calls and the written rows of each operation, summed over all samples.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { OPERATIONS } from './operations.ts';
 
 const BENCH = join(import.meta.dirname, '..');
 const SAMPLES = 10;
-/** Number of samples of the short check. Background work that comes once a second or once per volume needs more. */
+/** Number of samples of the short check. Operations with background work once a second, or once per volume, need more samples. */
 const SAMPLES_OF_SHORT = 3;
 /** Names of the operations that the short check (`--check --short`) measures. */
 const SHORT: ReadonlySet<string> = new Set(['get-4k', 'get-1m', 'head', 'put-4k', 'mail-list', 'board-top']);
@@ -50,7 +50,7 @@ interface Row {
   readonly primary_share: number;
   readonly usd_per_million: number;
 }
-/** The greatest counts per row of the results. `why` says what a count is for that is not plain from the operation. */
+/** Maximum counts for each row of the results. `why` explains counts that do not follow from the operation. */
 type Budget = Readonly<Record<string, Partial<Record<keyof Row, number>> & { readonly why?: string }>>;
 
 const percentile = (sorted: readonly number[], part: number): number =>
@@ -129,7 +129,7 @@ function print(row: Row): void {
   console.log(cells.join(' '));
 }
 
-/** A line for each call, and for the rows that each statement wrote, in sum over all samples. */
+/** A line for each kind of call, and for each statement that wrote rows, with the sum over all samples. */
 const toCallLines = (measured: Measured): string[] =>
   (['request', 'background'] as const).flatMap((phase) =>
     Object.entries(measured[phase].calls).map(

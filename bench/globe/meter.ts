@@ -68,7 +68,7 @@ export class Meter {
     this.#trace(trace).legs.push(leg);
   }
 
-  /** Counts the rows of a query of an object's storage, which are known only once the cursor was read. */
+  /** Counts the rows of a query of an object's storage. Their numbers are known only once the cursor has been read. */
   addCursor(trace: string, name: string, cursor: Cursor): void {
     this.#trace(trace).cursors.push({ name, cursor });
   }

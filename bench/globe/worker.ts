@@ -245,7 +245,7 @@ function wireDatabases(env: object): void {
   }
 }
 
-/** The beginning of a query, by which a reader recognises it. */
+/** The beginning of a query, as its name in the output. */
 const toStart = (query: string): string => query.replaceAll(/\\n|\s+/g, ' ').slice(0, 90);
 
 const toPost = (body: string): RequestInit => ({

@@ -2062,7 +2062,7 @@ export interface StorageQuota {
 
 export interface Collector {
   collector: "mail" | "storage" | "leaderboard" | "directory";
-  /** Number n of `DIRECTORY_n`, of which `directory` writes snapshots; else 0 */
+  /** For the collector `directory`: number n of the `DIRECTORY_n` that has its row. Otherwise 0 */
   database: number;
   round: number;
   /** Objects that this round has scanned so far */
@@ -2088,7 +2088,7 @@ export interface CollectorAcknowledgement {
    */
   remove?: boolean;
   /**
-   * Number n of `DIRECTORY_n`, for `directory`
+   * For the collector `directory`: number n of the `DIRECTORY_n` that has its row
    * @min 0
    * @default 0
    */

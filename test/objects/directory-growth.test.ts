@@ -1,5 +1,5 @@
 /**
- * Tests that an address is issued once, also while databases of people are added: some isolates then know the new databases, and
+ * Tests that an address is issued once, also while databases for people are added: some isolates then know the new databases, and
  * others do not yet.
  */
 import { applyD1Migrations, env as bindings } from 'cloudflare:test';
@@ -21,7 +21,7 @@ const { MIGRATIONS, REPLICA_SYD, REPLICA_NRT, REPLICA_SIN, REPLICA_BOM, ...rest 
 };
 const FURTHER = [REPLICA_SYD, REPLICA_NRT, REPLICA_SIN, REPLICA_BOM] as D1Database[];
 const base = Object.fromEntries(Object.entries(rest).filter(([name]) => !name.startsWith('DIRECTORY_')));
-/** An isolate of the version before, and one of the version with four more databases. */
+/** Environments of an isolate with the old database only, and of one with four more databases. */
 const before = base as unknown as Env;
 const after = {
   ...base,
@@ -41,7 +41,7 @@ const toAccount = (env: Env, email: string) => ({
 });
 const forgetGroups = () => before.DIRECTORY.prepare('DELETE FROM directory_group').run();
 
-it('an isolate that knows the old database only cannot issue an address once a new database may have issued it', async () => {
+it('an isolate that knows only the old database cannot issue an address once a new database may have issued it', async () => {
   await forgetGroups();
   const email = newEmail();
   expect(await isAddressIssued(before, email)).toBe(false);
@@ -61,7 +61,7 @@ it('an address that the old database issued a moment before is seen', async () =
   expect(await findRecipient(after, [email])).toMatchObject({ userId: account.userId });
 });
 
-it('an isolate that does not know the new databases never says that an address is unknown', async () => {
+it('an isolate that does not know the new databases never reports an address as unknown', async () => {
   const email = newEmail();
   expect(await isAddressIssued(after, email)).toBe(false);
   expect(await createAccount(after, toAccount(after, email))).toBe(true);
@@ -75,7 +75,7 @@ it('an interrupted call that gives an address to a user in another database can 
   let email = newEmail();
   while (placesOf(after, email).at(-1) === directoryOf(after, owner.userId)) email = newEmail();
   const place = placesOf(after, email).at(-1) as D1Database;
-  // The first write was committed and the second one was not.
+  // The state after an interruption between the first and the second write.
   await place
     .prepare('INSERT INTO mail_address (email, user_id, created_at) VALUES (?, ?, 1)')
     .bind(email, owner.userId)
@@ -105,7 +105,7 @@ it('an erased user keeps no address that an interrupted call left in another dat
   expect(left.results).toEqual([]);
 });
 
-it('of several users who want an address at once, one gets it', async () => {
+it('if several users add the same address at once, one of them gets it', async () => {
   const owners = await Promise.all(
     Array.from({ length: 6 }, async (_, n) => {
       const account = toAccount(n === 0 ? before : after, newEmail());

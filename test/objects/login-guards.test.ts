@@ -1,4 +1,4 @@
-/** Tests what a login answers past the limit of guesses, without computing a hundred hashes first. */
+/** Tests the answers to log-ins past the limit of guesses. Stores the count of guesses, because a hundred hashes take too long. */
 
 import { env as bindings, createExecutionContext } from 'cloudflare:test';
 import { createHash } from 'node:crypto';

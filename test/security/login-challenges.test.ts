@@ -87,7 +87,7 @@ describe('past the limit of guesses', () => {
     expect((await login(olga.email, { mailed_code: spelled })).status).toBe(200);
   });
 
-  it('a code belongs to its account, and unknown addresses get as many', async () => {
+  it('a code works for its account only, and an unknown address can request as many codes as a known one', async () => {
     const mallory = await registerUser(server, 'mallory');
     await setRecoveryAddress(server, mallory.token, 'mallory@outside.test', PASSWORD);
     expect(await requestCode(mallory.email)).toBe(202);

@@ -1,6 +1,6 @@
 /**
- * Tests people in several databases: everything that a person does works wherever the person's rows are, and adding databases to a
- * deployment that has people changes nothing for them.
+ * Tests people in several databases: everything works for a person in any of the databases, and nothing changes for existing people
+ * when databases are added.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,9 +16,9 @@ import { type ApiAnswer, startServer, type TestServer } from '../support/server.
 const PASSWORD = 'correct horse battery';
 
 let server: TestServer;
-/** Registered while there was one database. */
+/** A person who registered while there was one database. */
 let ann: MailUser;
-/** Registered since, in different databases. */
+/** People who registered after databases were added, in different databases. */
 let bob: MailUser;
 let eve: MailUser;
 let others: MailUser[];
@@ -72,19 +72,19 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('people who register after databases were added', () => {
-  it('live in the new databases, and those before stay', () => {
+  it('are stored in the new databases, and people from before stay in DIRECTORY', () => {
     expect(homeOf(ann.userId)).toBe(0);
     expect(new Set(others.map(({ userId }) => homeOf(userId)))).toEqual(new Set([1, 2, 3, 4]));
   });
 
-  it('exchange mail with everybody', async () => {
+  it('exchange mail with people in all databases', async () => {
     await send(ann, bob);
     await send(bob, ann);
     await send(bob, eve);
     await Promise.all(others.map((user) => arrivesAt(user, user.email)));
   });
 
-  it('cannot take an address of somebody else, wherever it was issued', async () => {
+  it('cannot register an address of another person, wherever it was issued', async () => {
     for (const { email } of [ann, bob, eve]) {
       const taken = await server.call('POST', '/v1/auth/register', { email, password: PASSWORD, name: 'x' }, null);
       expect([taken.status, taken.body.code]).toEqual([409, 'address_taken']);
@@ -96,7 +96,7 @@ describe('people who register after databases were added', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
   });
 
-  it('and users of operators never share an email', async () => {
+  it('never share an email with a user that an operator created', async () => {
     const taken = await server.call('POST', '/v1/iam/users', { name: 'x', email: bob.email });
     expect([taken.status, taken.body.code]).toEqual([409, 'email_taken']);
     const email = `${newName()}@example.test`;
@@ -112,7 +112,7 @@ describe('a further address', () => {
     ['of a person in a new database', () => bob],
   ])('%s receives, sends, is listed, and is never issued again', async (_, whose) => {
     const user = whose();
-    // Four addresses are in several of the databases, whatever the user's own is.
+    // Four addresses select several databases, so very likely one that is not the user's own.
     const emails = Array.from({ length: 4 }, () => `${newName()}@example.test`);
     await confirmSession(server, user.token);
     for (const email of emails) {
@@ -307,7 +307,7 @@ describe.each([
   ['a new database', () => bob, () => ann],
   ['DIRECTORY', () => ann, () => bob],
 ])('%s that was lost', (_, whose, whoseElse) => {
-  it('refuses and issues no address, and is rebuilt from its snapshot', async () => {
+  it('defers mail and registrations until it is rebuilt from its snapshot', async () => {
     const [user, other] = [whose(), whoseElse()];
     const number = homeOf(user.userId);
     const name = number === 0 ? 'DIRECTORY' : `DIRECTORY_${number}`;
@@ -334,8 +334,8 @@ describe.each([
   });
 });
 
-describe('a deployment that lacks databases that have people', () => {
-  it('never says that an address is unknown, and loses nothing', async () => {
+describe('a deployment without bindings of databases that have people', () => {
+  it('never reports an address as unknown, and loses nothing', async () => {
     const subject = `kept ${crypto.randomUUID()}`;
     await server.stop();
     await server.start({}, 1);
@@ -350,7 +350,7 @@ describe('a deployment that lacks databases that have people', () => {
   });
 });
 
-/** @param body null creates the bucket. @returns the status. */
+/** Puts an object, or creates the bucket if `body` is null. @returns the status. */
 async function put(s3: S3Client, bucket: string, body: string | null): Promise<number> {
   const sent: Promise<{ $metadata: { httpStatusCode?: number } }> =
     body === null

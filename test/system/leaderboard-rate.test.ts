@@ -7,7 +7,7 @@ import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
 
 /** Limit of the platform's rate limiter, in calls per token and minute. Each call counts for ten posts. */
 const LIMIT = 3;
-/** A quota of which the limiter counts tens. */
+/** A quota that the limiter counts in tens. */
 const QUOTA = '5000';
 const directory = mkdtempSync(join(tmpdir(), 'tessera-rate-'));
 let server: LocalServer;

@@ -26,7 +26,7 @@ interface Health {
 }
 interface Collector {
   collector: string;
-  /** Number n of `DIRECTORY_n`, of which the collector `directory` writes snapshots; else 0. */
+  /** For the collector `directory`: number n of the database `DIRECTORY_n` that has its row. Otherwise 0. */
   database: number;
   alarm: { reason: string; since: string; scanned: number; found: number } | null;
 }

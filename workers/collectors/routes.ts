@@ -22,9 +22,9 @@ const toTime = (ms: number | null): string | null => (ms === null ? null : new D
 const collectorSchema = z
   .object({
     collector: z.enum(COLLECTOR_NAMES),
-    database: z
-      .int()
-      .openapi({ description: 'Number n of `DIRECTORY_n`, of which `directory` writes snapshots; else 0' }),
+    database: z.int().openapi({
+      description: 'For the collector `directory`: number n of the `DIRECTORY_n` that has its row. Otherwise 0',
+    }),
     round: z.int(),
     scanned: z.int().openapi({ description: 'Objects that this round has scanned so far' }),
     last_round_finished_at: z.string().nullable(),
@@ -43,7 +43,11 @@ const acknowledgementSchema = z
       description:
         'Lets the next round remove as many objects, or publish with as many players fewer, as the alarm counted',
     }),
-    database: z.int().min(0).default(0).openapi({ description: 'Number n of `DIRECTORY_n`, for `directory`' }),
+    database: z
+      .int()
+      .min(0)
+      .default(0)
+      .openapi({ description: 'For the collector `directory`: number n of the `DIRECTORY_n` that has its row' }),
     take_over: z.boolean().default(false).openapi({
       description: 'The stores that are bound now are the right ones: they become the owners of the bytes',
     }),
@@ -89,7 +93,7 @@ function createCollectorsApi(): OpenAPIHono<JsonApiEnv> {
     const { collector } = c.req.valid('param');
     const { database: number } = c.req.valid('json');
     const database = collector === 'directory' ? findDatabase(c.env, number) : c.env.DIRECTORY;
-    if (database === null) return sendProblem(c, problem(404, 'not_found', 'No such database.'));
+    if (database === null) return sendProblem(c, problem(404, 'not_found', 'Database not found.'));
     await createCollectorStore(database, collector).acknowledge({ remove, takeOver });
     await recordAudit(
       c,

@@ -10,7 +10,7 @@ export const COLLECTOR_NAMES: readonly CollectorName[] = ['mail', 'storage', 'le
 
 export interface Collector {
   readonly name: CollectorName;
-  /** Number of the database that has the collector's row. Each database of people has its own `directory`. */
+  /** Number of the database that has the collector's row. Each database for people has its own row `directory`. */
   readonly database: number;
 }
 

@@ -10,7 +10,7 @@ import { askReplica, type Dated, keepRow, recentRow, type Source } from '../shar
 import { lookUpTogether } from '../shared/shared-look-up.ts';
 import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
-/** The generation of identity in one of the databases of people. */
+/** The generation of identity in one of the databases for people. */
 export interface IdentityGeneration {
   /** Number of the database. */
   readonly home: number;
@@ -19,7 +19,7 @@ export interface IdentityGeneration {
 
 /**
  * Raises generations of identity in every store that proves look-ups, such as the shards.
- * @returns the highest generation of each home in any of them, in the same order.
+ * @returns for each given home, the highest generation that any of these stores has, in the same order.
  */
 export type RevocationWitness = (generations: readonly IdentityGeneration[], env: Env) => Promise<readonly number[]>;
 
@@ -32,7 +32,7 @@ export const registerRevocationWitness = (witness: RevocationWitness): void => v
 interface Proven<T> {
   readonly found: T | null;
   readonly provenAt: number;
-  /** Whether a request looks the credential up again in the background. */
+  /** Whether a look-up of the credential in the background was started. */
   isRefreshing?: boolean;
 }
 
@@ -44,7 +44,7 @@ const PENDING = problem(503, 'revocation_pending', 'The change is stored, but no
 
 /**
  * Sends the generation of identity to all witnesses. Called after a revocation is committed and before it is acknowledged.
- * @param homes numbers of the databases with changes. @throws ProblemError if a witness does not answer.
+ * @param homes numbers of the databases in which revocations were committed. @throws ProblemError if a witness does not answer.
  */
 export async function publishRevocations(env: Env, homes: readonly number[]): Promise<void> {
   for (const home of homes) kept.delete(databaseOf(env, home));
@@ -64,7 +64,7 @@ export async function publishRevocations(env: Env, homes: readonly number[]): Pr
 }
 
 const REVOCATION_MS = 10_000;
-/** Age from which a credential in use is looked up in the background, so that no request waits for the primary. */
+/** Age from which the next request starts a look-up of a remembered credential in the background, and does not wait for it. */
 const REFRESH_MS = 7_000;
 
 /** Times at which this isolate last ran `republishRevocations`, by database. */
@@ -130,7 +130,8 @@ const isRecent = (provenAt: number): boolean => provenAt > Date.now() - REVOCATI
 /**
  * Finds a credential, or settings whose changes raise the generation too; applies all changes that are older than ten seconds.
  * @param hash of the credential, or another key. @param isKept whether this isolate may use the row again for as long as that holds.
- * @param waitUntil keeps a look-up in the background alive; without it, a request waits for the primary once in ten seconds.
+ * @param waitUntil keeps a look-up in the background alive. Without it, there are none, and one request in ten seconds waits for
+ *   the primary.
  */
 export async function findUnrevoked<T extends Dated>(
   database: D1Database,

@@ -6,7 +6,7 @@ import { MisconfiguredError, type SettingProblem, settingProblemsOf, settingsOf 
 
 interface NumberedBindings {
   readonly directories: readonly D1Database[];
-  /** What is wrong with the databases of people. Only they need it to be null. */
+  /** Problem of the databases for people; null if there is none. Unlike `problem`, it does not depend on shards and locations. */
   readonly directoryProblem: SettingProblem | null;
   readonly shards: readonly D1Database[];
   readonly locations: readonly R2Bucket[];
@@ -98,15 +98,15 @@ const findGap = (missing: string | null): SettingProblem | null =>
 const only = <T>(named: ReadonlyMap<string, T>, prefix: string): Map<string, T> =>
   new Map([...named].filter(([name]) => name.startsWith(prefix)));
 
-/** Number of databases in each group. The sizes must never change, because they determine in which database a name is. */
+/** Number of databases in each group. The sizes must never change, because they determine which database has a name. */
 export const GROUP_SIZES: readonly number[] = [1, 4, 16, 64];
 
-/** Numbers of databases of people that make whole groups: 1, 5, 21 and 85. */
+/** Valid numbers of bound databases for people, which are whole groups: 1, 5, 21 and 85. */
 const DIRECTORY_COUNTS = GROUP_SIZES.map((_, group) =>
   GROUP_SIZES.slice(0, group + 1).reduce((sum, size) => sum + size, 0),
 );
 
-/** In an incomplete group, an address would be looked up in another database once the group is complete. */
+/** In an incomplete group, some names would select a database that is not bound. */
 function findGroupProblem(bound: number): SettingProblem | null {
   if (DIRECTORY_COUNTS.includes(bound)) return null;
   const wanted = DIRECTORY_COUNTS.find((count) => count > bound) ?? DIRECTORY_COUNTS.at(-1);

@@ -1,27 +1,30 @@
 /**
- * The databases of people. `DIRECTORY` is number 0 and has everything that does not grow with people. `DIRECTORY_1`, `DIRECTORY_2`, …
- * take people who register, in groups of 4, 16 and 64 databases: a group that is added takes all new people, and nothing moves.
- * docs/architecture.md, "What grows with users", has the argument.
+ * The databases for people. `DIRECTORY` is number 0 and also has everything that does not grow with people. `DIRECTORY_1`,
+ * `DIRECTORY_2`, … come in groups of 4, 16 and 64. All people who register after a group was added are stored in that group, and
+ * nothing moves. docs/architecture.md, "What grows with users", has the argument.
  */
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { boundDirectories, GROUP_SIZES } from './bindings.ts';
 import { MisconfiguredError } from './settings.ts';
 
-/** Number of databases of all groups. */
-const DATABASES_MAX = GROUP_SIZES.reduce((sum, size) => sum + size);
+/** Number of databases if all groups are bound. */
+const DATABASES_MAX = GROUP_SIZES.reduce((sum, size) => sum + size, 0);
 
 /** Number of groups that are bound. */
 export const groupsOf = (env: Env): number => placeNumbersOf(env, '').length;
 
 /**
  * The databases that may have a name: one of each group, the oldest group first. The last one takes a new name.
- * @param name an address or another text, in the form in which it is compared.
+ * @param name an address or another text, normalised as for a comparison.
  */
 export const placesOf = (env: Env, name: string): readonly D1Database[] =>
   placeNumbersOf(env, name).map((number) => databaseOf(env, number));
 
-/** The database for a row that is looked up by this name only, and that may be forgotten when a group is added. */
+/**
+ * The database for a row that is looked up only by this name. Once a group is added, the row is no longer found, so it must be
+ * dispensable.
+ */
 export const placeOf = (env: Env, name: string): D1Database => databaseOf(env, placeNumbersOf(env, name).at(-1) ?? 0);
 
 /** The numbers of the databases of `placesOf`. */
@@ -38,7 +41,7 @@ export function placeNumbersOf(env: Env, name: string): number[] {
   return numbers;
 }
 
-/** Creates the id of a user who registers with this address. The id names the database that has the user's rows, the home. */
+/** Creates the id of a user who registers with this address. The id contains the number of the user's home database. */
 export function mintUserId(env: Env, email: string): string {
   const home = placeNumbersOf(env, email).at(-1) ?? 0;
   const id = randomUUID();
@@ -46,8 +49,8 @@ export function mintUserId(env: Env, email: string): string {
 }
 
 /**
- * Number of the database that has a user's rows. Version 8 of a UUID has bits of our own (RFC 9562, section 5.8): the last two bytes
- * are the number. All other ids are of users in `DIRECTORY`.
+ * Number of the database that has a user's rows. In a UUID of version 8, whose bits an application may define (RFC 9562, section
+ * 5.8), the last two bytes are the number. Users with any other id are in `DIRECTORY`.
  */
 export function homeOf(userId: string): number {
   const number = userId.length === 36 && userId[14] === '8' ? Number(`0x${userId.slice(-4)}`) : 0;
@@ -87,11 +90,14 @@ export function byDirectory(env: Env, userIds: readonly string[]): ReadonlyMap<D
 /** Order of texts in a list of `readMerged`: by code units, as SQLite orders ASCII. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The lower of two numbers of different databases; null for none. */
+/** The lower of two numbers. A null is ignored; null if both are null. */
 export const minOrNull = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b);
 
-/** Asks every database and puts the rows into one order. @param read at most `limit` rows of one database, in this order. */
+/**
+ * Queries every database for people and merges the rows.
+ * @param read returns at most `limit` rows of one database, in the order of `compare`.
+ */
 export async function readMerged<Row>(
   env: Env,
   read: (database: D1Database) => Promise<readonly Row[]>,
@@ -102,7 +108,7 @@ export async function readMerged<Row>(
   return pages.length === 1 ? [...(pages[0] ?? [])] : pages.flat().sort(compare).slice(0, limit);
 }
 
-/** Asks every database. @returns the first answer that is not null. */
+/** Queries every database for people. @returns the first answer that is not null, in the order of the databases. */
 export async function findInAny<T>(env: Env, find: (database: D1Database) => Promise<T | null>): Promise<T | null> {
   return (await Promise.all(boundDirectories(env).map(find))).find((found) => found !== null) ?? null;
 }

@@ -72,7 +72,7 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   const app = createRoutes();
   app.use(async (c, next) => {
     c.set('requestId', crypto.randomUUID());
-    // Hono's own `json` also reads a body that a signature was computed over before.
+    // Unlike the raw body, Hono's `json` still works after the body was read to check its signature.
     const readAll = c.req.json.bind(c.req);
     c.req.json = <T>() => readJson(c, readAll) as Promise<T>;
     await next();

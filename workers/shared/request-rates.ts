@@ -15,7 +15,10 @@ interface RatePolicyRule {
   readonly quota: keyof Settings;
   /** The `period` of the limiter in wrangler.toml, after which a refused client can try again. */
   readonly periodSeconds: number;
-  /** Whether one call to the limiter may stand for several requests. Each call costs time: on a local server, half of a post's. */
+  /**
+   * Whether one call to the limiter may stand for several requests. On a local server, a call takes half as much processor time as
+   * a score post.
+   */
   readonly isGrouped: boolean;
 }
 
@@ -31,7 +34,7 @@ export const RATE_POLICIES = {
 
 export type RatePolicy = keyof typeof RATE_POLICIES;
 
-/** @returns how many requests one call to the limiter stands for: at most a hundredth of the quota. */
+/** @returns how many requests one call to the limiter stands for: 100 or 10 if that is at most 1% of the quota, else 1. */
 export function requestsPerCallOf(policy: RatePolicy, settings: Settings): number {
   const { quota, isGrouped } = RATE_POLICIES[policy];
   return (isGrouped && [100, 10].find((requests) => settings[quota] >= requests * 100)) || 1;

@@ -119,7 +119,7 @@ test('keeps puts, overwrites and reads within their cost', async () => {
   expect(counted).toMatchObject({ d1Calls: 1, rowsWritten: 3 });
 });
 
-test('uses a listing that began by the name of the bucket, and begins none for a minute after one in vain', async () => {
+test('uses a page that was requested by the bucket name, and requests none for a minute after an unused one', async () => {
   let now = Date.now();
   const bill: Bill = { rowsWritten: 0, rowsRead: 0, d1Calls: 0, r2Calls: 0 };
   const { engine, settle } = makeEngine({ bindings: countingBindings(bill), now: () => now });

@@ -221,7 +221,7 @@ test('a page reads rows in proportion to its size, not to the size of the bucket
   }
 });
 
-test('uses a listing that began by the name of the bucket only if the bucket is still the same one', async () => {
+test('uses a page that was requested by the bucket name only if the name still belongs to the same bucket', async () => {
   const { engine } = makeEngine();
   const deleted = await makeBucket(engine);
   value(await engine.deleteBucket(deleted));

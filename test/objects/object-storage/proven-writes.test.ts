@@ -11,7 +11,7 @@ beforeEach(wipe);
 const REFUSED = 'access was revoked';
 type Renew = NonNullable<PutRequest<typeof REFUSED>['renew']>;
 
-/** Makes a bucket as a replica of DIRECTORY returns it: generation 5 of the bucket, 7 of identity in the caller's home. */
+/** Makes a bucket as a replica of DIRECTORY returns it. The bucket has generation 5, identity in the caller's home has 7. */
 const fromCopies = (bucket: Bucket, generation: number | null = 7, home = 0): Bucket & { readonly proof: Proof } => ({
   ...bucket,
   generation: 5,
@@ -29,7 +29,7 @@ const knowIdentity = (generation: number, home = 0) =>
 
 interface Changed {
   readonly identityGeneration?: number | null;
-  /** Number of the database of people that has the credential. */
+  /** Number of the database for people that has the credential. */
   readonly home?: number;
   /** Revocations of other databases that the shard knows: home and generation. */
   readonly others?: readonly (readonly [home: number, generation: number])[];

@@ -92,7 +92,7 @@ it('is looked up in the background while it is in use, so that no request waits'
     await Promise.all(background.splice(0));
     vi.advanceTimersByTime(500);
   }
-  // 30 seconds: once at first, then each 7 seconds.
+  // In 30 seconds: one look-up at first, then one every 7 seconds.
   expect(state.looked).toBe(5);
 });
 

@@ -1,4 +1,4 @@
-/** Tests in which database of people a name and a user are, and which sets of bound databases are refused. */
+/** Tests which database for people has a name or a user, and which sets of bound databases are refused. */
 import { describe, expect, it } from 'vitest';
 import {
   homeOfAccessKey,
@@ -18,7 +18,7 @@ import {
 } from '../../../workers/shared/directories.ts';
 import { MisconfiguredError } from '../../../workers/shared/settings.ts';
 
-/** An environment with this number of databases of people. Each database is an object with its number. */
+/** An environment with this number of databases for people. Each database is an object with its number. */
 function bind(total: number, ...further: number[]): Env {
   const database = (number: number) => ({ prepare: () => {}, number });
   const numbers = [...Array.from({ length: total }, (_, number) => number), ...further];
@@ -29,7 +29,7 @@ function bind(total: number, ...further: number[]): Env {
 const numberOf = (database: D1Database) => (database as unknown as { number: number }).number;
 const NAMES = Array.from({ length: 500 }, (_, n) => `person-${n}@example.test`);
 
-describe('the databases of people', () => {
+describe('the databases for people', () => {
   it.each([1, 5, 21, 85])('are %i, in the order of their numbers', (total) => {
     const env = bind(total);
     expect(bindingProblemOf(env)).toBeNull();
@@ -47,14 +47,14 @@ describe('the databases of people', () => {
   });
 });
 
-it('are there although a setting of the locations is bad', () => {
+it('are available although a setting of the locations is bad', () => {
   const env = { ...bind(5), WRITE_QUORUM: '9' } as unknown as Env;
   expect(bindingProblemOf(env)?.name).toBe('WRITE_QUORUM');
   expect(boundDirectories(env)).toHaveLength(5);
 });
 
 describe('a name', () => {
-  // Stored rows are placed by these numbers, so they must never change.
+  // These numbers determine where stored rows are, so they must never change.
   it.each([
     ['ann@example.test', [0, 2, 14, 46]],
     ['bob@example.test', [0, 3, 19, 67]],
@@ -88,7 +88,7 @@ describe('a user', () => {
     expect(homeOf('operator')).toBe(0);
   });
 
-  it.each([5, 21, 85])('is in the database of its address when it registers with %i', (total) => {
+  it.each([5, 21, 85])('who registers with %i databases is in the one that the address selects', (total) => {
     const env = bind(total);
     for (const name of NAMES.slice(0, 50)) {
       const userId = mintUserId(env, name);
@@ -98,7 +98,7 @@ describe('a user', () => {
     }
   });
 
-  it('whose database is not bound is not said to be unknown', () => {
+  it('whose database is not bound causes an error, and is not reported as unknown', () => {
     const late = mintUserId(bind(85), 'late@example.test');
     expect(() => directoryOf(bind(21), late)).toThrow(MisconfiguredError);
     expect(() => databaseOf(bind(1), 1)).toThrow('DIRECTORY_1');

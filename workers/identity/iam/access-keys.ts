@@ -31,8 +31,8 @@ const accessKeySchema = z
   .openapi('AccessKey');
 const newAccessKeySchema = accessKeySchema.extend({ secret_access_key: z.string() }).openapi('NewAccessKey');
 
-const WRONG_HOME = problem(400, 'invalid_request', 'An access key of this user cannot have this id.', {
-  errors: [{ path: 'access_key_id', message: 'Leave it out: ids of keys of this user name its database.' }],
+const WRONG_HOME = problem(400, 'invalid_request', 'This id is not possible for an access key of this user.', {
+  errors: [{ path: 'access_key_id', message: "Leave it out: it must contain the number of the user's database." }],
 });
 
 const toAccessKeyJson = (row: AccessKeyRow) => ({

@@ -70,7 +70,8 @@ export async function admitClient(env: Env, client: string): Promise<Result<null
 }
 
 /**
- * Counts an action that concerns a subject, such as mail to an address that a stranger can cause. The count is exact, in a database.
+ * Counts an action that concerns a subject, such as mail to an address that a stranger can cause. The count is exact, in the
+ * database that `placeOf` selects by the subject.
  * @returns 429 when the window already has `max` of them.
  */
 export async function admitAction(

@@ -237,7 +237,7 @@ export async function verifyPasskey(
   now: number,
 ): Promise<Result<string, Problem>> {
   const { userHandle } = response.response;
-  // Passkeys are discoverable, so devices send the handle, which is the user's id. Without it, the user is taken to be in DIRECTORY.
+  // Passkeys are discoverable, so devices send the user handle, which is the user's id. Without it, only DIRECTORY is queried.
   const home = homeOf(Buffer.from(userHandle ?? '', 'base64url').toString());
   const database = kind === 'user' ? findDatabase(env, home) : env.DIRECTORY;
   if (database === null) return err(WRONG_PASSKEY);

@@ -2,13 +2,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /**
- * Creates a secret that a database of people stores as a hash.
- * @param home number of the database. The secret contains it, unless it is `DIRECTORY`.
+ * Creates a secret that a database for people stores as a hash.
+ * @param home number of the database. The secret contains the number, unless it is 0 (`DIRECTORY`).
  */
 export const mintSecret = (prefix: string, home: number): string =>
   `${prefix}_${home === 0 ? '' : `${home}_`}${randomBytes(32).toString('base64url')}`;
 
-/** @returns the number of the database that has a secret of `mintSecret`. */
+/** @returns the number of the database that has the hash of a secret of `mintSecret`. */
 export const homeOfSecret = (secret: string): number => Number(/^[a-z]+_(\d+)_[\w-]{43}$/.exec(secret)?.[1] ?? 0);
 
 /** Creates a token for an operator to hand out. @param home number of the database that stores its hash. */
@@ -39,7 +39,7 @@ const KEY_OF_HOME = /^TESD(\d{2})[A-Z2-7]{14}$/;
 
 /**
  * Creates an access key id of 20 characters, as S3 clients expect.
- * @param home number of the database that has the key. The id contains it, unless it is `DIRECTORY`.
+ * @param home number of the database that has the key. The id contains the number, unless it is 0 (`DIRECTORY`).
  */
 export function mintAccessKeyId(home: number): string {
   const letters = [...randomBytes(16)].map((byte) => KEY_ALPHABET[byte % KEY_ALPHABET.length]).join('');

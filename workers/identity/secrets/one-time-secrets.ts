@@ -25,7 +25,7 @@ export const hashSecret = (purpose: SecretPurpose, secret: string, ...parts: rea
 
 /**
  * Creates the secret of a reset link.
- * @param home number of the database that stores its hash. The secret contains it, unless it is `DIRECTORY`.
+ * @param home number of the database that stores its hash. The secret contains the number, unless it is 0 (`DIRECTORY`).
  */
 export const mintResetToken = (home: number): string => mintSecret('rst', home);
 

@@ -48,7 +48,7 @@ export async function createUserToken(
 export const listUserTokens = (env: Env, userId: string, after: string, limit: number): Promise<TokenRow[]> =>
   createIdentityStore(directoryOf(env, userId)).listTokens(userId, after, limit);
 
-/** Lists all tokens, those of services included. */
+/** Lists all tokens, including those without a user. */
 export const listTokens = (env: Env, after: string, limit: number): Promise<TokenRow[]> =>
   readMerged(
     env,
@@ -80,7 +80,7 @@ export async function deleteUserToken(
   return true;
 }
 
-/** Finds the owner of a token. @param userId owner whose database is asked; null asks every database. */
+/** Finds the owner of a token. @param userId the user whose home database is queried; null queries every database. */
 async function findToken(env: Env, userId: string | null, tokenId: string): Promise<{ userId: string | null } | null> {
   const find = (database: D1Database) => createIdentityStore(database).findTokenOwner(tokenId);
   return userId === null ? findInAny(env, find) : find(directoryOf(env, userId));

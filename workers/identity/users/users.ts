@@ -1,4 +1,4 @@
-/** Look-ups of users by id, for products. */
+/** Finds users by id or email, and inserts and deletes them. */
 import type { AuditRow } from '../../shared/audit-store.ts';
 import { byDirectory, directoryOf, placesOf } from '../../shared/directories.ts';
 import { err, type Result } from '../../shared/result.ts';
@@ -15,7 +15,8 @@ export async function findSuspended(env: Env, userIds: readonly string[]): Promi
 
 /**
  * Inserts a user whom an operator creates. An account that registers with the same email at the same time may be in another
- * database, so both sides look for the other after they have inserted their own row, and at most one row stays.
+ * database. Therefore each side inserts its own row, then looks for the other row, and deletes its own if there is one. At most one
+ * row stays.
  */
 export async function insertUser(env: Env, row: UserRow, audit: AuditRow): Promise<Result<null, UserConflict>> {
   const inserted = await createIdentityStore(env.DIRECTORY).insertUser(row, audit);
@@ -24,7 +25,7 @@ export async function insertUser(env: Env, row: UserRow, audit: AuditRow): Promi
   return err('email_taken');
 }
 
-/** Whether a user in another database than that of this user has the email. */
+/** Whether a user outside the home database of this user has the email. */
 export async function isEmailElsewhere(env: Env, email: string, userId: string): Promise<boolean> {
   const own = directoryOf(env, userId);
   const others = placesOf(env, email).filter((database) => database !== own);

@@ -22,8 +22,8 @@ export const mailAddress = sqliteTable(
 );
 
 /**
- * Number of groups of databases that this database knows, a single row; 1 without it. While there are more groups, this database
- * issues no addresses, because a newer group does.
+ * Number of groups of databases for people that this database knows: a single row; 1 without a row. A Worker that knows fewer
+ * groups cannot issue an address in this database, because the newest group issues it.
  */
 export const directoryGroup = sqliteTable('directory_group', {
   one: integer('one').primaryKey(),

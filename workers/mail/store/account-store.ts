@@ -1,4 +1,4 @@
-/** The SQL of accounts and addresses in one database of people. `address-store.ts` finds the database. */
+/** SQL of accounts and addresses in one database for people. `address-store.ts` selects the database. */
 import { and, asc, eq, gt, isNull, notExists, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readAll, statement } from '../../shared/statement.ts';
@@ -65,7 +65,7 @@ export function createAccountStore(database: D1Database) {
       return (await readAll(database, listSenders, { userId })).map((row) => row.email);
     },
 
-    /** Takes an address from its user. */
+    /** Removes an address from its user. */
     async retireAddress(email: string, userId: string): Promise<boolean> {
       const own = and(eq(mailAddress.email, email), eq(mailAddress.userId, userId));
       return (await db.update(mailAddress).set({ userId: null }).where(own).run()).meta.changes === 1;

@@ -1,6 +1,7 @@
 /**
- * Issues addresses, each once for ever. A new address gets a row in the newest group of databases, and older databases then issue no
- * further addresses (`directory_group`). An address whose user is in another database has a second row there, which decides.
+ * Issues addresses, each only once, even after its account is gone. A new address gets a row in the newest group of databases.
+ * Older databases that know of this group (`directory_group`) issue no further addresses. If the user's home is another database,
+ * the address has a second row there, which decides who has the address now.
  */
 import { OWNER_COLUMN, refuseIfLost } from '../../collectors/owner-store.ts';
 import { boundDirectories } from '../../shared/bindings.ts';
@@ -37,8 +38,8 @@ const insertAccount = statement<{ email: string; userId: string; accountType: st
 );
 
 /**
- * Finds an address in the databases that may have issued it. Afterwards, the older ones issue it no more, not even for a Worker
- * that does not know the newest group.
+ * Finds an address in the databases that may have issued it. Afterwards, databases of older groups no longer issue it, not even for
+ * a Worker that does not know the newest group.
  * @throws MisconfiguredError if a database that may have issued it is not bound, or was lost.
  */
 async function findIssuedAddress(env: Env, email: string): Promise<{ userId: string | null; isAt: D1Database } | null> {
@@ -63,8 +64,8 @@ export const isAddressIssued = async (env: Env, email: string): Promise<boolean>
   (await findIssuedAddress(env, email)) !== null;
 
 /**
- * Inserts an account with its first address, after `isAddressIssued`. The user's id was made from the address, so both are in one
- * database. @returns false if the address was issued meanwhile.
+ * Inserts an account with its first address. `isAddressIssued` must be called before. The user's id was made from the address, so
+ * both are in one database. @returns false if the address was issued meanwhile.
  */
 export async function createAccount(env: Env, { userId, email, accountType, createdAt }: AccountRow): Promise<boolean> {
   const database = directoryOf(env, userId);
@@ -89,7 +90,7 @@ export async function addAddress(env: Env, email: string, userId: string, now: n
   return (await prepare(home, insertAddress, { ...row, groups: Number.MAX_SAFE_INTEGER }).run()).meta.changes === 1;
 }
 
-/** Takes an address from its user. It is never issued again. @returns false if the user does not have it. */
+/** Removes an address from its user. It is never issued again. @returns false if the user does not have it. */
 export async function removeAddress(env: Env, email: string, userId: string): Promise<boolean> {
   const home = directoryOf(env, userId);
   const isRemoved = await createAccountStore(home).retireAddress(email, userId);
@@ -121,7 +122,7 @@ const listAliases = statement<{ domains: string }, { domain: string; alias_of: s
 export async function listSenders(env: Env, userId: string): Promise<string[]> {
   const home = directoryOf(env, userId);
   const store = createAccountStore(home);
-  // DIRECTORY has the domains too, so one query answers for its own users.
+  // DIRECTORY has the domains too, so one query is enough for users in DIRECTORY.
   if (home === env.DIRECTORY) return store.listSenders(userId);
   const addresses = await store.listAddresses(userId);
   const domainOf = (email: string) => email.slice(email.indexOf('@') + 1);

@@ -1,7 +1,7 @@
 /**
- * The operator's tables in the databases of people. The outboxes themselves are in the mailboxes. Each mailbox pushes its changes to these tables
- * with version numbers. So the totals are right a second after the last change, and after any crash.
- * The rows of a user are in the database that has the user.
+ * The operator's tables of mail. The rows about a user are in the user's home database. The outboxes themselves are in the
+ * mailboxes. Each mailbox pushes its changes to these tables with version numbers. So the totals are right a second after the last
+ * change, and after any crash.
  */
 import { and, asc, desc, eq, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';

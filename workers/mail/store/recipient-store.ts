@@ -44,7 +44,7 @@ export async function findRecipient(
   source: Source = 'primary',
 ): Promise<FoundRecipient | null> {
   const answers = await askEach(env, source, emails, (email) => placeNumbersOf(env, email));
-  // An address that its user added later may be in another database than the user. The user's own database decides about it.
+  // An address that its user added later may be in another database than the user. The user's home database then decides about it.
   const away = new Map<string, number>();
   for (const { email, userId, accountType } of answers.flatMap(({ issued }) => issued)) {
     const home = homeOf(userId);
@@ -93,8 +93,8 @@ const selectAccountType = statement<{ userId: string }, { accountType: string | 
 );
 
 /**
- * Finds who receives mail for addresses that `findRecipient` did not find. @returns null if nobody receives the mail.
- * @throws MisconfiguredError if the database that has the receiver is not bound, or was lost.
+ * Finds the user who receives a domain's mail for addresses that `findRecipient` did not find. @returns null if there is none.
+ * @throws MisconfiguredError if the database that has this user is not bound, or was lost.
  */
 export async function findCatchAll(env: Env, domain: string): Promise<Omit<FoundRecipient, 'email'> | null> {
   const found = await readFirst(env.DIRECTORY, selectCatchAll, { domain });

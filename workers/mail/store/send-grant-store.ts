@@ -1,4 +1,4 @@
-/** The SQL of the hourly sending limit of a domain. */
+/** SQL of the hourly sending limit of a domain. */
 import { readFirst, statement } from '../../shared/statement.ts';
 
 const grant = statement<{ domain: string; hour: number; recipients: number; max: number }, { recipients: number }>(

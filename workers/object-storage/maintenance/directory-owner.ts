@@ -1,14 +1,14 @@
 /**
- * Checks that DIRECTORY, or another database of people, is the database that the snapshots in the locations came from, and not an
- * older copy. Otherwise its new snapshots would replace the right ones. DIRECTORY (`collector`, row `directory`) and each location
- * (`owners/directory`) hold a random id and the folder of the newest snapshot.
+ * Checks that DIRECTORY, or another database for people, is the database that the snapshots in the locations came from, and not an
+ * older copy. Otherwise its new snapshots would replace the right ones. The database (`collector`, row `directory`) and each
+ * location (`owners/directory`, for `DIRECTORY_3` `owners/directory-3`) hold a random id and the folder of the newest snapshot.
  */
 import { directoryKeyOf, isLost, ownerKeyOf, REBUILDING } from '../../collectors/owner-store.ts';
 import { createCollectorStore } from '../../collectors/store.ts';
 import { listMetadata } from '../engine/blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 
-/** Prefix of the keys of the snapshots of DIRECTORY, or of another database of people. */
+/** Prefix of the keys of the snapshots of DIRECTORY, or of another database for people. */
 export const snapshotsOf = (context: EngineContext): string => `snapshots/${directoryKeyOf(context.directoryNumber)}/`;
 
 interface DirectoryOwner {

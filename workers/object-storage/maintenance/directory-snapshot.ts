@@ -1,7 +1,7 @@
 /**
- * Hourly snapshot of DIRECTORY, or of another database of people (users, keys, tokens, policies, buckets, domains and all other tables) in every
- * location, and the rebuild from it. Keys: `snapshots/directory/<time>/<table>/<n>.json.gz`, and `manifest.json.gz`
- * last. Those of `DIRECTORY_3` begin with `snapshots/directory-3/`.
+ * Hourly snapshot of all tables of DIRECTORY, or of another database for people, in every location, and the rebuild from it. Keys:
+ * `snapshots/directory/<time>/<table>/<n>.json.gz`, and `manifest.json.gz` last. Keys of `DIRECTORY_3` begin with
+ * `snapshots/directory-3/`.
  *
  * A snapshot holds secrets encrypted with `MASTER_KEY`, and tokens and passwords as hashes.
  *

@@ -62,7 +62,7 @@ const LEASE_MS = 300_000;
 const EVENTS_LEASE_MS = 120_000;
 /** Age of a slot move after which its mover counts as dead and cron finishes the move. */
 const MOVE_AGE_MS = 600_000;
-/** Minute of each hour in which the snapshot of DIRECTORY is written. That of DIRECTORY_n is written n minutes later. */
+/** Minute of each hour in which the snapshot of DIRECTORY is written. That of DIRECTORY_n is written n minutes later, modulo 60. */
 const DIRECTORY_SNAPSHOT_MINUTE = 23;
 const MINUTES_PER_HOUR = 60;
 /** Maximum number of jobs that cron continues at a time. */
@@ -152,7 +152,7 @@ export async function runStorageSchedule(
   await start(context, tasks);
 }
 
-/** Sends the tasks of the hourly snapshots of the databases of people. */
+/** Sends the tasks of the hourly snapshots of the databases for people. */
 export async function runDirectorySchedule(
   controller: ScheduledController,
   env: Env,

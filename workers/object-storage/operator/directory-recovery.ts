@@ -34,7 +34,7 @@ export function addDirectoryRecoveryRoute(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(rebuildDirectoryRoute, async (c) => {
     const context = contextOf(c);
     const { database } = c.req.valid('query');
-    if (database >= context.directories.length) return sendProblem(c, problem(404, 'not_found', 'No such database.'));
+    if (database >= context.directories.length) return sendProblem(c, problem(404, 'not_found', 'Database not found.'));
     const outcome = await rebuildDirectory(atDirectory(context, database));
     if (outcome.ok) {
       await recordAudit(c, 'directory.rebuild', SERVICE, {
@@ -43,7 +43,7 @@ export function addDirectoryRecoveryRoute(api: OpenAPIHono<JsonApiEnv>): void {
       });
       return c.json(outcome.report, 200);
     }
-    const detail = 'DIRECTORY is in use. Only an empty DIRECTORY can be rebuilt.';
+    const detail = 'The database is in use. Only an empty database can be rebuilt.';
     return sendProblem(c, problem(409, outcome.error.kind, detail));
   });
 }

@@ -1,9 +1,10 @@
 /**
  * Reserves room for a submission within the limits of its account and its domain.
  *
- * One row per domain, in the database that `placeOf` selects by its name, counts the recipients of the current hour. To avoid a write of that row for every message, a
- * mailbox is granted a share of the hour in advance, and keeps the unused rest for its next messages. Unused shares expire at the
- * end of the hour. So a domain never exceeds its limit, but it may stay below it by one share per account.
+ * One row per domain counts the recipients of the current hour. It is in the database that `placeOf` selects by the domain's name.
+ * To avoid a write of that row for every message, a mailbox is granted a share of the hour in advance, and keeps the unused rest
+ * for its next messages. Unused shares expire at the end of the hour. So a domain never exceeds its limit, but it may stay below it
+ * by one share per account.
  */
 import type { SendRoom } from '../../../../durable-objects/mailbox/calls/outbox-calls.ts';
 import type { Submission } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
@@ -66,7 +67,7 @@ export async function reserveRoom(
   return granted.ok ? ok(domainHour) : granted;
 }
 
-/** Requests recipients from the count of the domain and adds them to the mailbox's share. */
+/** Reserves recipients in the domain's hourly count and adds them to the mailbox's share. */
 async function requestGrant(
   env: Env,
   userId: string,

@@ -99,7 +99,7 @@ function mergeRows(pages: readonly ShardPage[]): Row[] {
   });
 }
 
-/** The names that a listing returns. */
+/** The range of names that a listing returns. */
 type Names = Omit<ListRequest, 'bucket'>;
 
 const startOf = (request: Pick<Names, 'prefix' | 'from'>): string =>
@@ -116,16 +116,22 @@ const toQuery = ({ prefix, delimiter, limit, ...request }: Names) => ({
   limit: limit + 1,
 });
 
-/** Time for which an isolate begins no listing after one that no request used: strangers may not make it read rows again and again. */
+/**
+ * After an early page that no request used, an isolate requests none for this time. Callers without rights thus cannot make it
+ * read rows again and again.
+ */
 const IN_VAIN_MS = 60_000;
 
 /** The first page of a listing, requested by the bucket's name before caller and bucket are known. */
 export interface BegunListing {
-  /** Takes the page, once. @returns null for another listing. */
+  /** Returns the page, at most once. @returns null if it was already taken, or if the names are other ones. */
   take(request: Names): ReturnType<Ask> | null;
 }
 
-/** @returns null if the bucket may be in several shards, or if the isolate lately began a listing in vain. */
+/**
+ * Requests the first page of a listing by the bucket's name.
+ * @returns null if the bucket may be in several shards, and for a minute after an early page that no request used.
+ */
 export function beginListing(context: EngineContext, bucketName: string, names: Names): BegunListing | null {
   const { memory, now } = context;
   if (context.shards.length > 1 || Math.abs(now() - memory.listedInVainAt) < IN_VAIN_MS) return null;
@@ -140,6 +146,8 @@ export function beginListing(context: EngineContext, bucketName: string, names: 
     take(request) {
       if (isTaken || JSON.stringify(toQuery(request)) !== JSON.stringify(query)) return null;
       isTaken = true;
+      // The page may have arrived before this call.
+      memory.listedInVainAt = 0;
       return page;
     },
   };

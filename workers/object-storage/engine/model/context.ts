@@ -94,7 +94,7 @@ export interface IsolateMemory {
   readonly placements: Map<string, { readonly bucketId: string; readonly placement: Placement }>;
   /** Where the bytes of objects were when they were read, by bucket id and name. */
   readonly places: Map<string, Extent>;
-  /** Time at which a listing was begun that no request used. */
+  /** Time at which the page of a begun listing arrived and no request had used it. */
   listedInVainAt: number;
 }
 
@@ -146,11 +146,11 @@ export interface EventDestinations {
 }
 
 export interface EngineContext {
-  /** DIRECTORY. In the context of `atDirectory`, another database of people. */
+  /** DIRECTORY, or the database for people that `atDirectory` selected. */
   readonly directory: D1Database;
   /** Number of `directory`. */
   readonly directoryNumber: number;
-  /** The databases of people in order: `DIRECTORY`, `DIRECTORY_1`, … */
+  /** The databases for people in order: `DIRECTORY`, `DIRECTORY_1`, … */
   readonly directories: readonly D1Database[];
   /** D1 databases of the shards in order: `OBJECTS_0`, `OBJECTS_1`, … */
   readonly shards: readonly D1Database[];
@@ -179,7 +179,7 @@ type Bindings = Pick<
   'directory' | 'directoryNumber' | 'directories' | 'shards' | 'locations' | 'quorum' | 'tasks'
 >;
 
-/** The context of the snapshots and the rebuild of a database of people. */
+/** The context of the snapshots and the rebuild of a database for people. */
 export function atDirectory(context: EngineContext, number: number): EngineContext {
   const directory = context.directories[number];
   if (!directory) throw new Error(`DIRECTORY_${number} is not bound`);

@@ -164,8 +164,8 @@ export interface Engine {
 
   // ── listings
   /**
-   * Starts to list a bucket before it is known. If the same names are listed by this engine, the first page is there earlier. Does
-   * nothing if the bucket may be in several shards.
+   * Requests the first page of a listing by the bucket's name, before caller and bucket are known. If `listObjects` of this engine
+   * is then called for the same names, it uses that page. Does nothing if the bucket may be in several shards.
    */
   beginListing(bucketName: string, names: Omit<ListRequest, 'bucket'>): void;
   listObjects(request: ListRequest): Promise<Result<ListPage<ListedVersion>, CommonError>>;

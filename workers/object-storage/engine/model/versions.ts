@@ -25,7 +25,7 @@ export interface Bucket {
   readonly proof?: Proof;
 }
 
-/** The generation of identity in the copy of a database of people that had the credential of a request. */
+/** The generation of identity in the copy of a database for people that had the credential of a request. */
 export interface IdentityProof {
   /** Number of the database: 0 for DIRECTORY, n for DIRECTORY_n. */
   readonly home: number;

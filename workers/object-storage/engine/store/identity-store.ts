@@ -1,8 +1,8 @@
-/** Reads and raises generations of identity in a shard: the latest revocation of each database of people that the shard received. */
+/** Reads and raises a shard's generations of identity: for each database for people, the latest revocation that the shard knows. */
 import { prepare, statement } from '../../../shared/statement.ts';
 import type { IdentityProof } from '../model/versions.ts';
 
-/** `identity.one` is the number of the database of people plus 1. */
+/** `identity.one` is the number of the database for people plus 1. */
 const raise = statement<{ one: number; generation: number }>(
   `INSERT INTO identity(one, generation) VALUES (:one, :generation)
    ON CONFLICT(one) DO UPDATE SET generation = excluded.generation WHERE generation < excluded.generation`,

@@ -23,7 +23,7 @@ import {
 } from './database.ts';
 import { LISTED, LOCK, listedColumns } from './version-sql.ts';
 
-/** How a shard finds a bucket. By its name, it finds the one that is not sealed. */
+/** How a shard finds a bucket: by its id, or by its name. By its name, it finds the newest one that is not sealed. */
 export type BucketKey = { readonly bucketId: string } | { readonly bucketName: string };
 
 export interface ListQuery {
@@ -37,8 +37,8 @@ export interface ListQuery {
 }
 
 /**
- * A page of rows of one shard. `slots` has the shard's states of the bucket's slots. It and the bucket's id are null if the shard
- * does not know the bucket.
+ * A page of rows of one shard. `slots` has the shard's states of the bucket's slots. `slots`, `bucketId` and `generations` are null
+ * if the shard does not know the bucket.
  */
 export interface ShardPage {
   readonly rows: readonly Row[];
@@ -55,7 +55,7 @@ const BUCKET_STATE = `SELECT b.bucket_id, b.slots, ${GENERATION_COLUMNS} FROM bu
 
 /**
  * Reads a page. The shard's state of the bucket is read in the same transaction.
- * @param further parameters from ?2 on.
+ * @param further the parameters from ?2 on; ?1 is the bucket's id or name.
  */
 async function readPage(
   context: EngineContext,

@@ -10,7 +10,7 @@ import { element, escapeXml, type XmlNode } from '../protocol/xml.ts';
 import type { ListingParameters } from './list-parameters.ts';
 import { quoteEtag } from './object-headers.ts';
 
-/** A request for a page. */
+/** A request for one page of a listing. */
 export interface PageRequest extends Pick<ListingParameters, 'prefix' | 'delimiter' | 'limit'> {
   /** Lower bound of the names; null if no name can follow, so that the page is empty. */
   readonly from: string | null;
@@ -53,8 +53,8 @@ export const toPrefixElement = (prefix: string, show: (name: string) => string):
 export const toKeyXml = (shownName: string): string => `<Key>${escapeXml(shownName)}</Key>`;
 
 /**
- * Writes the elements of an object from `LastModified` on. It is a template, because a page has 1,000 of them: as trees of elements
- * they take three times as long.
+ * Writes the elements of an object from `LastModified` on, as text. A page has up to 1,000 objects, and trees of elements would
+ * take three times as long.
  */
 export function toObjectXml(version: ListedVersion, withOwner: boolean): string {
   const { checksums, checksumType, etag, modifiedAt, size } = version;

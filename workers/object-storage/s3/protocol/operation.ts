@@ -71,7 +71,7 @@ export type Operation =
        * an operation may run a second time, unless its body is an upload.
        */
       readonly isProven?: true;
-      /** Begins the first call of a shard, before caller and bucket are known. Nothing of it is shown before they are. */
+      /** Starts the first query of a shard before caller and bucket are known. Its result is used only once both are. */
       begin?(request: S3Request, engine: Engine): void;
       /** The permission that the pipeline checks; null if the operation checks permissions itself, with `may`. */
       permission(request: S3Request): Permission | null;
