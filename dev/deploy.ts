@@ -105,6 +105,26 @@ function chooseTotal(kind: DatabaseKind, resources: Resources): number {
   return total;
 }
 
+/** The migrations of DIRECTORY: the first one, and the one of the first version that knows further databases for people. */
+const FIRST_MIGRATION = '0000_initial.sql';
+const MIGRATION_OF_GROUPS = '0001_change.sql';
+
+/**
+ * Checks that the version that runs now knows further databases for people, if this deployment adds some. An older version would issue
+ * the addresses in them a second time until it is replaced.
+ * @throws DeployError if it does not.
+ */
+async function refuseEarlyGroup(account: Account, plan: DeployPlan, { databases }: Resources): Promise<void> {
+  const isAdded = plan.databases.some(({ binding, name }) => binding.startsWith('DIRECTORY_') && !databases.has(name));
+  const directory = plan.databases.find(({ binding }) => binding === 'DIRECTORY')?.name ?? '';
+  if (!isAdded || !databases.has(directory)) return;
+  const pending = (await listPendingMigrations(account, plan, databases)).get(directory) ?? [];
+  if (pending.includes(FIRST_MIGRATION) || !pending.includes(MIGRATION_OF_GROUPS)) return;
+  throw new DeployError(
+    'The version that runs now does not know further databases for people. Nothing was changed. Deploy without --directories first, then again with it.',
+  );
+}
+
 /** Checks that the hosts are free, without changing anything. @throws DeployError that names each host already in use. */
 async function refuseTakeOver(account: Account, { worker, hosts }: DeployPlan): Promise<void> {
   for (const host of hosts) await findZone(account.access, account.accountId, host);
@@ -205,6 +225,7 @@ async function main(): Promise<void> {
   refuseForeignConsumers(plan, resources);
   refuseOtherJurisdiction(plan, resources);
   if (isCi) requireSecretsOfCi(resources.secrets);
+  await refuseEarlyGroup(account, plan, resources);
   await refuseTakeOver(account, plan);
   const isDeployed = resources.secrets !== undefined;
   const printWayBack =

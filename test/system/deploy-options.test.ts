@@ -121,6 +121,20 @@ describe('npm run deploy -- --directories', () => {
     for (const { name } of databases.values()) expect(teardown.output).toContain(`  database ${name}\n`);
   }, 240_000);
 
+  it('refuses to add them while an older version runs, which does not know them', async () => {
+    const directory = newDatabase('tessera-directory');
+    directory.sql.exec('CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT, applied_at TEXT)');
+    directory.sql.exec("INSERT INTO d1_migrations (name) VALUES ('0000_initial.sql')");
+    cloudflare.state.databases.set('tessera-directory', directory);
+    const { status, output } = await deploy(['--directories', '5']);
+    expect([status, output]).toEqual([1, expect.stringContaining('Deploy without --directories first')]);
+    expect(listChanges(cloudflare)).toEqual([]);
+    directory.sql.exec("INSERT INTO d1_migrations (name) VALUES ('0001_change.sql')");
+    const later = await deploy(['--directories', '5', '--dry-run']);
+    expect(later.status, later.output).toBe(0);
+    expect(later.output).toContain('would create database tessera-directory-4');
+  });
+
   it('completes a group whose creation was interrupted', async () => {
     for (const name of ['tessera-staging-directory', 'tessera-staging-directory-1'])
       cloudflare.state.databases.set(name, newDatabase(name));
