@@ -147,9 +147,15 @@ export class LateBody {
 }
 
 /** Sends a request. `token` is empty for a request without a credential in a header. */
-type Send = (method: string, path: string, token: string, body?: string | object, headers?: Headers) => Promise<Answer>;
+export type Send = (
+  method: string,
+  path: string,
+  token: string,
+  body?: string | object,
+  headers?: Headers,
+) => Promise<Answer>;
 
-function senderFrom(environment: Env): Send {
+export function senderFrom(environment: Env): Send {
   return async (method, path, token, body, headers = {}) => {
     const isLate = body instanceof LateBody;
     const isJson = typeof body === 'object' && !isLate;
@@ -170,7 +176,7 @@ function senderFrom(environment: Env): Send {
 }
 
 /** Returns the text of an answer that must be a success. */
-async function must(answer: Promise<Answer>): Promise<string> {
+export async function must(answer: Promise<Answer>): Promise<string> {
   const { status, text } = await answer;
   if (status >= 300) throw new Error(`expected success, got ${status} ${text}`);
   return text;

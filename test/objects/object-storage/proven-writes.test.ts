@@ -1,7 +1,13 @@
 /** Tests writes that copies of DIRECTORY authorised: the commit must detect every change and revocation that the shard knows. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Bucket, Engine, Proof, PutRequest } from '../../../workers/object-storage/engine/model/contract.ts';
+import type {
+  Bucket,
+  Engine,
+  Proof,
+  PutRequest,
+  RenewedBucket,
+} from '../../../workers/object-storage/engine/model/contract.ts';
 import { err, ok } from '../../../workers/shared/result.ts';
 import { type FaultPlan, faultyBuckets, faultyDatabase } from './faults.ts';
 import { expectContent, failure, METADATA, makeBucket, makeEngine, patternOf, value, wipe } from './harness.ts';
@@ -16,6 +22,13 @@ const fromCopies = (bucket: Bucket, generation: number | null = 7, home = 0): Bu
   ...bucket,
   generation: 5,
   proof: { identity: generation === null ? null : { home, generation }, state: 'open' },
+});
+
+/** Makes a bucket as `renew` returns it: with a proof of the generations that DIRECTORY's primary has. */
+const fromPrimary = (bucket: Bucket, identity: Proof['identity']): RenewedBucket => ({
+  ...bucket,
+  generation: 6,
+  proof: { isPrimary: true, identity, state: 'open' },
 });
 
 const know = (bucket: Bucket, generation: number | null) =>
@@ -41,7 +54,9 @@ async function putProven(engine: Engine, bucket: Bucket, content: Uint8Array, ch
   let renewals = 0;
   const renew: Renew = async () => {
     renewals++;
-    return changed.renew ? await changed.renew() : ok({ bucket, metadata: METADATA, tags: { from: 'the primary' } });
+    if (changed.renew) return await changed.renew();
+    const identity = changed.identityGeneration === null ? null : { home: changed.home ?? 0, generation: 8 };
+    return ok({ bucket: fromPrimary(bucket, identity), metadata: METADATA, tags: { from: 'the primary' } });
   };
   const copy = fromCopies(bucket, changed.identityGeneration, changed.home);
   const put = { bucket: copy, name: 'x', body: content, size: content.length, metadata: METADATA, renew };

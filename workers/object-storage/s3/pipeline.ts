@@ -7,12 +7,14 @@
  * request whose proof fails; it has had no effect before, so it takes effect once. UploadPart loads its upload first, because the
  * body may be 5 GB long.
  */
-import { republishRevocations } from '../../identity/index.ts';
+import { type DatedS3Credentials, republishRevocations } from '../../identity/index.ts';
 import { logError } from '../../shared/log.ts';
 import { err, ok, type Result } from '../../shared/result.ts';
 import { MisconfiguredError, settingsOf } from '../../shared/settings.ts';
 import { isServerError, type S3Failure, s3Failure } from '../domain/failure.ts';
+import { pause } from '../engine/model/context.ts';
 import type { Bucket, Engine, PendingRead, Proof, Unproven } from '../engine/model/contract.ts';
+import { RENEWALS_MAX, renewalPauseMs } from '../engine/model/proof.ts';
 import { isTakenDown } from './access/bucket-configuration.ts';
 import { admitToBucket } from './access/request-rate.ts';
 import {
@@ -35,7 +37,7 @@ import { emptyAnswer, failureAnswer, internalFailure, misconfiguredFailure } fro
 import { detectAction } from './protocol/detect.ts';
 import { toS3Error } from './protocol/engine-failures.ts';
 import { withDetails } from './protocol/failure-details.ts';
-import type { BucketContext, Operation, ServiceContext, VersionContext } from './protocol/operation.ts';
+import type { BucketContext, Operation, RenewedContext, ServiceContext, VersionContext } from './protocol/operation.ts';
 import { parseS3Request, type S3Request, withHoistedHeaders } from './protocol/request.ts';
 import { answerS3Control } from './protocol/s3-control.ts';
 import { findPublicAnswer, storePublicAnswer } from './public-cache.ts';
@@ -118,16 +120,11 @@ async function runResolved(
   if (bucket === null) throw new Error('an operation on a bucket started without one');
   if (!bucket.ok) return err(toS3Error(bucket.error));
   if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
-  const { env } = wire;
-  if (operation.needs !== 'bucket' || action.value !== 'PutObject') {
-    return runOnBucket(operation, service.value, bucket.value, { pending, env, isAdmitted: call.isAdmitted });
+  if (operation.needs === 'bucket') {
+    const context = prove(service.value, bucket.value, { credentials, isPrimary: true }, wire);
+    return await runOnPrimary(operation, call, context, wire);
   }
-  // The body may take hours to arrive. The commit therefore compares the authorised generations with those that the shard knows by
-  // then.
-  const proof: Proof = { identity: credentials.identity, state: 'open' };
-  const proving = { ...bucket.value, proof };
-  const renew = () => authorizeAgain(operation, call, onBucket(service.value, proving), wire);
-  return runOnBucket(operation, service.value, proving, { pending, env, isAdmitted: call.isAdmitted, renew });
+  return await runOnVersionOf(operation, service.value, bucket.value, { pending, env: wire.env });
 }
 
 type BucketOperation = Extract<Operation, { needs: 'bucket' }>;
@@ -150,33 +147,68 @@ async function runOnCopies(
     wire.engine.getBucket(request.bucket, 'recent'),
   ]);
   if (!caller.ok || !found.ok || isTakenDown(found.value)) return null;
-  const proof: Proof = { identity: credentials.identity, state: 'open' };
-  const bucket: Bucket = { ...found.value, proof };
-  if (!isExpectedOwner(request, bucket) || !mayRun(operation, request, caller.value, bucket, null, wire.now))
-    return null;
+  if (!isExpectedOwner(request, found.value)) return null;
+  if (!mayRun(operation, request, caller.value, found.value, null, wire.now)) return null;
   trace.bucket = found.value;
   const service = await admit(caller.value, call, credentials, wire);
   if (!service.ok) return service;
-  const admitted = await admitToBucket(wire.env, bucket.bucketId);
+  const admitted = await admitToBucket(wire.env, found.value.bucketId);
   if (!admitted.ok) return admitted;
   call.isAdmitted = true;
-  const context = onBucket(
-    {
-      ...service.value,
-      // The body of a form has its credential, so the operation authenticates it.
-      async authenticateForm(fields) {
-        const signer = await authenticateForm(fields, credentials, wire);
-        proof.identity = credentials.identity;
-        return signer;
-      },
-    },
-    bucket,
-  );
-  const renew = () => authorizeAgain(operation, call, context, wire);
-  const outcome = await operation.run({ ...context, renew });
+  const context = prove(service.value, found.value, { credentials, isPrimary: false }, wire);
+  const renewal = createRenewal(operation, call, context, wire);
+  const outcome = await operation.run({ ...context, renew: renewal.renew });
+  const { proof } = context.bucket;
   call.isRefused = proof.state === 'refused';
   call.home = proof.identity?.home ?? 0;
-  return isFinal(outcome, proof, call) ? outcome : null;
+  return renewal.count() > 0 || isFinal(outcome, proof, call) ? outcome : null;
+}
+
+/** Runs an operation whose caller and bucket DIRECTORY's primary authorised. */
+async function runOnPrimary(
+  operation: BucketOperation,
+  call: Call,
+  first: RenewedContext,
+  wire: Wire,
+): Promise<Result<Response, S3Failure>> {
+  const { request, caller, bucket, now } = first;
+  if (!isExpectedOwner(request, bucket)) return err(s3Failure('AccessDenied'));
+  if (!mayRun(operation, request, caller, bucket, null, now)) return err(s3Failure('AccessDenied'));
+  const admitted = call.isAdmitted ? ok(null) : await admitToBucket(wire.env, bucket.bucketId);
+  if (!admitted.ok) return admitted;
+  // A read has one effect soon after it was authorised. A write may wait, or its body may take hours to arrive, so a shard compares
+  // the authorised generations with those that it knows by then.
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    const { proof: _, ...unguarded } = bucket;
+    return await operation.run({ ...first, bucket: unguarded });
+  }
+  const { renew, count } = createRenewal(operation, call, first, wire);
+  for (let context = first; ; ) {
+    const before = count();
+    const outcome = await operation.run({ ...context, renew });
+    const isUsedUp = call.isBodyUsed() && !isReadDocument(request);
+    if (context.bucket.proof.state !== 'refused' || count() > before || isUsedUp) return outcome;
+    const renewed = await renew();
+    if (!renewed.ok) return renewed;
+    context = renewed.value;
+  }
+}
+
+/** The context of an operation on a bucket with a proof. The body of a form has its credential, so the operation authenticates it. */
+function prove(
+  service: ServiceContext,
+  found: Bucket,
+  { credentials, isPrimary }: { readonly credentials: DatedS3Credentials; readonly isPrimary: boolean },
+  wire: Wire,
+): RenewedContext {
+  const proof: Proof = { identity: credentials.identity, state: 'open', ...(isPrimary ? { isPrimary } : {}) };
+  const bucket = { ...found, proof };
+  const authenticateSigner: ServiceContext['authenticateForm'] = async (fields) => {
+    const signer = await authenticateForm(fields, credentials, wire);
+    proof.identity = credentials.identity;
+    return signer;
+  };
+  return { ...onBucket({ ...service, authenticateForm: authenticateSigner }, bucket), bucket };
 }
 
 /**
@@ -206,12 +238,32 @@ async function repairGenerations(
   await pending.open(bucket.value);
 }
 
+/** Number of renewals from which the generation of the caller's database may be behind that of a shard, as after a restore. */
+const REPUBLISHING_RENEWALS = 3;
+
+/**
+ * Creates the `renew` of a request, and counts its calls. Other people's revocations may overtake the write again and again. Their
+ * number per request is bounded, so that a flood of them delays writes, and neither refuses them at once nor keeps them for ever.
+ */
+function createRenewal(operation: BucketOperation, call: Call, context: RenewedContext, wire: Wire) {
+  let renewals = 0;
+  const renew = async (): Promise<Result<RenewedContext, S3Failure>> => {
+    if (renewals >= RENEWALS_MAX) return err(toS3Error({ kind: 'unavailable', reason: 'too many revocations' }));
+    await pause(renewalPauseMs(renewals++));
+    const home = context.bucket.proof.identity?.home ?? 0;
+    if (renewals === REPUBLISHING_RENEWALS) wire.waitUntil(republishRevocations(wire.env, home));
+    return await authorizeAgain(operation, { ...call, home }, context, wire);
+  };
+  return { renew, count: () => renewals };
+}
+
+/** Authorises a request with DIRECTORY's primary. @returns a context whose bucket has a proof of the generations that were read. */
 async function authorizeAgain(
   operation: BucketOperation,
   call: Call,
-  { bucket: _, ...context }: BucketContext,
+  context: BucketContext,
   wire: Wire,
-): Promise<Result<BucketContext, S3Failure>> {
+): Promise<Result<RenewedContext, S3Failure>> {
   const { request } = call;
   const loading = wire.engine.getBucket(request.bucket);
   wire.waitUntil(repairGenerations(call, loading, wire));
@@ -222,8 +274,7 @@ async function authorizeAgain(
   if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
   if (!isExpectedOwner(request, bucket.value)) return err(s3Failure('AccessDenied'));
   if (!mayRun(operation, request, caller.value, bucket.value, null, wire.now)) return err(s3Failure('AccessDenied'));
-  const ofForm: BucketContext['authenticateForm'] = (fields) => authenticateForm(fields, credentials, wire);
-  return ok(onBucket({ ...context, caller: caller.value, authenticateForm: ofForm }, bucket.value));
+  return ok(prove({ ...context, caller: caller.value }, bucket.value, { credentials, isPrimary: true }, wire));
 }
 
 /**
@@ -269,29 +320,14 @@ async function runProven(
 const isWholeRead = ({ action, request: { headers } }: Call): boolean =>
   action === 'GetObject' && ['range', 'if-none-match', 'if-modified-since'].every((name) => headers.get(name) === null);
 
-async function runOnBucket(
-  operation: Exclude<Operation, { needs: 'service' }>,
+async function runOnVersionOf(
+  operation: Extract<Operation, { needs: 'version' }>,
   service: ServiceContext,
   bucket: Bucket,
-  {
-    pending,
-    env,
-    isAdmitted,
-    renew,
-  }: {
-    readonly pending: PendingRead | null;
-    readonly env: Env;
-    readonly isAdmitted: boolean;
-    readonly renew?: NonNullable<BucketContext['renew']>;
-  },
+  { pending, env }: { readonly pending: PendingRead | null; readonly env: Env },
 ): Promise<Result<Response, S3Failure>> {
   const { request, caller, now } = service;
   if (!isExpectedOwner(request, bucket)) return err(s3Failure('AccessDenied'));
-  if (operation.needs === 'bucket') {
-    if (!mayRun(operation, request, caller, bucket, null, now)) return err(s3Failure('AccessDenied'));
-    const admitted = isAdmitted ? ok(null) : await admitToBucket(env, bucket.bucketId);
-    return admitted.ok ? operation.run({ ...onBucket(service, bucket), ...(renew ? { renew } : {}) }) : admitted;
-  }
   if (pending === null) throw new Error('an operation on a version started without loading it');
   const found = await pending.open(bucket);
   const version = versionOf(found);

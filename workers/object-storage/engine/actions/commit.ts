@@ -22,7 +22,7 @@ import type {
   VersionFacts,
   Versioning,
 } from '../model/contract.ts';
-import { holdProof, proofGuardOf, refuseUnproven } from '../model/proof.ts';
+import { holdProof, keepProof, proofGuardOf, RENEWALS_MAX, refuseStale, refuseUnproven } from '../model/proof.ts';
 import { NO_LOCK } from '../model/versions.ts';
 import type { BucketRecord } from '../store/bucket-store.ts';
 import { introduceBucket } from '../store/claims.ts';
@@ -38,6 +38,7 @@ const ATTEMPTS_MAX = 24;
 /** Error for a batch whose answer was lost and whose repeat was refused. */
 export const OUTCOME_UNKNOWN = { kind: 'unavailable', reason: 'the outcome is not known' } as const;
 const UNKNOWN_MAX = 3;
+const CHANGED = { kind: 'unavailable', reason: 'the bucket is being changed' } as const;
 
 /** Errors of a commit. The loop of `commitVersion` handles all other guard reasons itself. */
 export type CommitError<E = never> =
@@ -59,6 +60,9 @@ const OF_BUCKET: ReadonlySet<GuardReason> = new Set([
   'stale_identity',
 ]);
 
+/** Guard reasons that refuse a proof. */
+const IS_STALE: ReadonlySet<GuardReason> = new Set(['stale_configuration', 'stale_identity']);
+
 type Step = { readonly kind: 'again'; readonly bucket: Bucket } | { readonly kind: 'end'; readonly error: CommonError };
 
 /** Handles a refusal by a guard: updates the shard's row of the bucket or waits for it to change. */
@@ -78,8 +82,17 @@ export class BucketWaiter {
   /** Handles one refusal. @returns how to continue; null when the refusal does not concern the bucket. */
   async settle(bucket: Bucket, shard: number, reason: GuardReason): Promise<Step | null> {
     if (!OF_BUCKET.has(reason)) holdProof(bucket);
-    const refused = refuseUnproven(bucket);
+    const refused = IS_STALE.has(reason) ? refuseStale(bucket) : refuseUnproven(bucket);
     if (refused) return { kind: 'end', error: refused.error };
+    const step = await this.#settle(bucket, shard, reason);
+    if (step?.kind !== 'again') return step;
+    // The wait may have been long, so the next attempt needs the proof as well.
+    const proven = keepProof(bucket, step.bucket);
+    if (proven !== null) return { kind: 'again', bucket: proven };
+    return { kind: 'end', error: refuseStale(bucket)?.error ?? CHANGED };
+  }
+
+  async #settle(bucket: Bucket, shard: number, reason: GuardReason): Promise<Step | null> {
     switch (reason) {
       case 'no_bucket':
       case 'versioning_changed':
@@ -126,7 +139,7 @@ export class BucketWaiter {
 
   async #wait(bucket: Bucket, isPausing: boolean): Promise<Step> {
     if (Date.now() - this.#startedAt > this.#context.limits.sealWaitMs) {
-      return { kind: 'end', error: { kind: 'unavailable', reason: 'the bucket is being changed' } };
+      return { kind: 'end', error: CHANGED };
     }
     if (isPausing) await pause(Math.min(1000, 20 * 2 ** this.#waits) * (0.5 + Math.random() / 2));
     this.#waits++;
@@ -158,7 +171,8 @@ export async function commitVersion<E = never>(
   let bucket = order.bucket;
   let versionId = order.versionId ?? context.memory.mint.mint(context.now());
   let unknowns = 0;
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  let renewals = 0;
+  for (let attempt = 0; attempt - renewals < ATTEMPTS_MAX; attempt++) {
     const shard = bucket.placement.shards[slot] ?? 0;
     const database = context.shards[shard];
     if (!database) return err({ kind: 'unavailable', reason: `shard ${shard} is not bound` });
@@ -206,7 +220,8 @@ export async function commitVersion<E = never>(
       // Guard reason `lost`: the completion of an upload then reloads the upload, so it needs no OUTCOME_UNKNOWN.
       return err(unknowns > 0 && error.kind !== 'lost' ? OUTCOME_UNKNOWN : error);
     }
-    if (step.kind === 'end' && bucket.proof?.state === 'refused' && order.renew) {
+    if (step.kind === 'end' && bucket.proof?.state === 'refused' && order.renew && renewals < RENEWALS_MAX) {
+      renewals++;
       const renewed = await order.renew();
       if (!renewed.ok) return err(unknowns > 0 ? OUTCOME_UNKNOWN : { kind: 'refused', error: renewed.error });
       bucket.proof.state = 'held';

@@ -13,7 +13,7 @@ import { slotOf } from '../../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext, pause } from '../model/context.ts';
 import type { Bucket, DeleteError, DeleteItem, DeleteOutcome } from '../model/contract.ts';
-import { holdProof, proofGuardOf, refuseUnproven } from '../model/proof.ts';
+import { holdProof, proofGuardOf, refuseStale } from '../model/proof.ts';
 import { runBatch } from '../store/database.ts';
 import {
   type Deletion,
@@ -61,8 +61,12 @@ export async function deleteObjects(
   // The batches run one after the other, because a name that is listed twice without a version must be deleted twice, in the order
   // of the list.
   for (const indexes of groups.values()) {
-    const refused = bucket.proof?.state === 'refused' ? refuseUnproven(bucket) : null;
-    if (refused) return items.map(() => refused);
+    // The items that follow a refused batch are not decided. The caller may authorise them again.
+    const refused = bucket.proof?.state === 'refused' ? refuseStale(bucket) : null;
+    if (refused) {
+      for (const index of indexes) outcomes[index] = refused;
+      continue;
+    }
     const answers = await deleteTogether(
       context,
       bucket,

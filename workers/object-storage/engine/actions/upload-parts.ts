@@ -17,6 +17,7 @@ import type {
   UploadError,
   Verdict,
 } from '../model/contract.ts';
+import { proofGuardOf } from '../model/proof.ts';
 import { type NewPart, putPartStatements } from '../store/upload-store.ts';
 import { collectExtents } from './extents.ts';
 import { readVersion } from './reading.ts';
@@ -29,7 +30,7 @@ const COPIED_EXTENTS_MAX = 200;
 export async function putPart<E>(
   context: EngineContext,
   request: PutPartRequest<E>,
-): Promise<Result<PartFacts, UploadError | BodyError | { readonly kind: 'refused'; readonly error: E }>> {
+): Promise<Result<PartFacts, UploadError | BodyError | Refused<E>>> {
   const partId = crypto.randomUUID();
   const written = await writeBody(context, {
     body: request.body,
@@ -66,17 +67,20 @@ export async function putPart<E>(
   return outcome.ok ? outcome : err(outcome.error.kind === 'no_such_version' ? NO_SUCH_UPLOAD : outcome.error);
 }
 
-async function commitPart(
+type Refused<E> = { readonly kind: 'refused'; readonly error: E };
+
+async function commitPart<E>(
   context: EngineContext,
-  request: { readonly bucket: Bucket; readonly name: string; readonly uploadId: string },
+  request: Pick<PutPartRequest<E>, 'bucket' | 'name' | 'uploadId' | 'renew'>,
   partId: string,
   facts: PartFacts,
   data: NewPart['data'],
-): Promise<Result<PartFacts, UploadError | { readonly kind: 'no_such_version' }>> {
+): Promise<Result<PartFacts, UploadError | Refused<E> | { readonly kind: 'no_such_version' }>> {
   const slot = slotOf(request.name);
   const make = (database: D1Database, bucket: Bucket) =>
     putPartStatements(database, {
       bucketId: bucket.bucketId,
+      proof: proofGuardOf(bucket),
       name: request.name,
       slot,
       uploadId: request.uploadId,
@@ -85,8 +89,10 @@ async function commitPart(
       data,
       nowMs: context.now(),
     });
-  const done = await runGuarded(context, request.bucket, request.name, make, facts.size);
+  const { bucket: authorised, name, renew } = request;
+  const done = await runGuarded<E>(context, authorised, { name, make, bytes: facts.size, renew });
   if (done.ok) return ok(facts);
+  if (done.error.kind === 'refused') return err(done.error);
   if (done.error.kind !== 'guard') return err(done.error);
   return err({ kind: done.error.reason === 'source_gone' ? 'no_such_version' : 'no_such_upload' });
 }
@@ -115,7 +121,7 @@ export async function copyPart(
     etag = digests.value.md5;
   }
   const facts: PartFacts = { partNumber: request.partNumber, size, etag, modifiedAt: context.now(), checksums };
-  return await commitPart(context, request, crypto.randomUUID(), facts, {
+  const committed = await commitPart<never>(context, request, crypto.randomUUID(), facts, {
     kind: 'reference',
     extents: extents.value,
     source: {
@@ -124,6 +130,8 @@ export async function copyPart(
       order: toVersionOrder(source.versionId),
     },
   });
+  if (committed.ok) return committed;
+  return committed.error.kind === 'refused' ? committed.error.error : err(committed.error);
 }
 
 /**

@@ -6,8 +6,16 @@
 import { err, ok, type Result } from '../../../shared/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext, pause } from '../model/context.ts';
-import type { Bucket, CommonError, CreateUploadRequest, Engine, UploadError, UploadFacts } from '../model/contract.ts';
-import { holdProof, isCurrent, proofGuardOf, refuseUnproven } from '../model/proof.ts';
+import type {
+  Bucket,
+  CommonError,
+  CreateUploadRequest,
+  Engine,
+  RenewedBucket,
+  UploadError,
+  UploadFacts,
+} from '../model/contract.ts';
+import { holdProof, isCurrent, proofGuardOf, RENEWALS_MAX, refuseUnproven } from '../model/proof.ts';
 import { NO_LOCK } from '../model/versions.ts';
 import { type DatabaseFailure, runBatch, toHex } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
@@ -19,21 +27,32 @@ export const NO_SUCH_UPLOAD = { kind: 'no_such_upload' } as const;
 
 export const shardOf = (bucket: Bucket, name: string): number => bucket.placement.shards[slotOf(name)] ?? 0;
 
-/**
- * Runs a guarded, repeatable batch on the upload's shard. Waits until seals are removed and slot moves end.
- * @param bytes maximum size in bytes that the batch adds.
- */
-export async function runGuarded(
+/** A guarded, repeatable batch on the shard of an upload. */
+interface GuardedBatch<E> {
+  readonly name: string;
+  readonly make: (database: D1Database, bucket: Bucket) => D1PreparedStatement[];
+  /** Maximum size in bytes that the batch adds. */
+  readonly bytes?: number;
+  /** Authorises the write again. Set if the client cannot be asked to send the request again. */
+  readonly renew?: (() => Promise<Result<RenewedBucket, E>>) | undefined;
+}
+
+type GuardedError<E> =
+  | CommonError
+  | { readonly kind: 'guard'; readonly reason: GuardReason }
+  | { readonly kind: 'refused'; readonly error: E };
+
+/** Runs a guarded batch. Waits until seals are removed and slot moves end. */
+export async function runGuarded<E = never>(
   context: EngineContext,
   firstBucket: Bucket,
-  name: string,
-  make: (database: D1Database, bucket: Bucket) => D1PreparedStatement[],
-  bytes = 0,
-): Promise<Result<null, CommonError | { readonly kind: 'guard'; readonly reason: GuardReason }>> {
+  { name, make, bytes = 0, renew }: GuardedBatch<E>,
+): Promise<Result<null, GuardedError<E>>> {
   const waiter = new BucketWaiter(context, bytes);
   let bucket = firstBucket;
   let unknowns = 0;
-  for (let attempt = 0; attempt < 24; attempt++) {
+  let renewals = 0;
+  for (let attempt = 0; attempt - renewals < 24; attempt++) {
     const shard = shardOf(bucket, name);
     const database = databaseOf(context, shard);
     const answer = await runBatch(context, database, make(database, bucket));
@@ -47,6 +66,13 @@ export async function runGuarded(
     }
     if (failure.reason === 'already_committed') return ok(null);
     const step = await waiter.settle(bucket, shard, failure.reason);
+    if (step?.kind === 'end' && bucket.proof?.state === 'refused' && renew && renewals < RENEWALS_MAX) {
+      renewals++;
+      const renewed = await renew();
+      if (!renewed.ok) return err(unknowns > 0 ? OUTCOME_UNKNOWN : { kind: 'refused', error: renewed.error });
+      bucket = renewed.value;
+      continue;
+    }
     // After a lost answer, the batch may have been committed before, and its part may be in a completed object by now.
     if (unknowns > 0 && (step === null || step.kind === 'end')) return err(OUTCOME_UNKNOWN);
     if (step === null) return err({ kind: 'guard', reason: failure.reason });
@@ -74,16 +100,17 @@ export async function createUpload(
     checksumType: request.checksumType ?? null,
   };
   const slot = slotOf(request.name);
-  const done = await runGuarded(context, request.bucket, request.name, (database, bucket) =>
+  const make = (database: D1Database, bucket: Bucket) =>
     insertUploadStatements(database, {
       bucketId: bucket.bucketId,
       proof: proofGuardOf(bucket),
       slot,
       upload,
       dueAt: initiatedAt + context.limits.abandonedUploadMs,
-    }),
-  );
+    });
+  const done = await runGuarded(context, request.bucket, { name: request.name, make });
   if (done.ok) return ok(upload);
+  if (done.error.kind === 'refused') return done.error.error;
   return err(done.error.kind === 'guard' ? { kind: 'unavailable', reason: done.error.reason } : done.error);
 }
 
@@ -122,7 +149,7 @@ export async function abortUpload(
   uploadId: string,
 ): Promise<Result<null, UploadError>> {
   const slot = slotOf(name);
-  const done = await runGuarded(context, bucket, name, (database, holder) =>
+  const make = (database: D1Database, holder: Bucket) =>
     abortStatements(database, {
       bucketId: holder.bucketId,
       proof: proofGuardOf(holder),
@@ -130,9 +157,10 @@ export async function abortUpload(
       slot,
       uploadId,
       nowMs: context.now(),
-    }),
-  );
+    });
+  const done = await runGuarded(context, bucket, { name, make });
   if (done.ok) return ok(null);
+  if (done.error.kind === 'refused') return done.error.error;
   return err(done.error.kind === 'guard' ? NO_SUCH_UPLOAD : done.error);
 }
 

@@ -1,8 +1,9 @@
 /**
  * Copies of DIRECTORY may be out of date, so a request that they authorised needs a proof: a shard of the bucket that
- * knows no later change of the bucket and no later revocation. docs/architecture.md, "Reads from replicas".
+ * knows no later change of the bucket and no later revocation. A write that DIRECTORY's primary authorised needs one as well,
+ * because it may wait before it is committed. docs/architecture.md, "Reads from replicas".
  */
-import type { Bucket, IdentityProof } from './versions.ts';
+import type { Bucket, IdentityProof, Proof } from './versions.ts';
 
 /** The generations of a bucket and of identity that a shard knows. An unknown one proves nothing. */
 export interface ShardGenerations {
@@ -29,10 +30,17 @@ export function isCurrent(shard: ShardGenerations, bucket: Bucket, identity: Ide
 export interface ProofGuard {
   readonly generation: number;
   readonly identity: IdentityProof | null;
+  /**
+   * Whether the guard refuses a shard that does not know a generation. Rows of the primary were current when they were read, and a
+   * later revocation gives the shard a generation. A later change of a bucket whose generation is unknown does not: until
+   * `levelGeneration` has repaired the shard, `BucketWaiter` detects such a change, but a guard does not.
+   */
+  readonly refusesUnknown: boolean;
 }
 
+/** The guard of a write. A proof that was held before still needs it, because another request may have revoked the right since. */
 export const proofGuardOf = ({ proof, generation }: Bucket): ProofGuard | null =>
-  proof === undefined || proof.state === 'held' ? null : { generation, identity: proof.identity };
+  proof === undefined ? null : { generation, identity: proof.identity, refusesUnknown: proof.isPrimary !== true };
 
 export function holdProof({ proof }: Bucket): void {
   if (proof?.state === 'open') proof.state = 'held';
@@ -40,12 +48,44 @@ export function holdProof({ proof }: Bucket): void {
 
 const UNPROVEN = { ok: false, error: { kind: 'unavailable', reason: 'a copy of DIRECTORY is out of date' } } as const;
 
+function refuse(proof: Proof): typeof UNPROVEN {
+  proof.state = 'refused';
+  return UNPROVEN;
+}
+
 /**
  * Refuses a bucket whose copy needs a proof and is not proven.
  * @returns null if the bucket was read from the primary or its copy is proven.
  */
-export function refuseUnproven({ proof }: Bucket): typeof UNPROVEN | null {
-  if (proof === undefined || proof.state === 'held') return null;
-  proof.state = 'refused';
-  return UNPROVEN;
+export const refuseUnproven = ({ proof }: Bucket): typeof UNPROVEN | null =>
+  proof === undefined || proof.isPrimary || proof.state === 'held' ? null : refuse(proof);
+
+/**
+ * Refuses a bucket because a later change or revocation is known.
+ * @returns null if the bucket has no proof.
+ */
+export const refuseStale = ({ proof }: Bucket): typeof UNPROVEN | null => (proof ? refuse(proof) : null);
+
+/** Whether an item of a request was not decided because the proof of the bucket was refused. */
+export const isUnproven = (error: { readonly kind: string; readonly reason?: string }): boolean =>
+  error.kind === UNPROVEN.error.kind && error.reason === UNPROVEN.error.reason;
+
+/**
+ * Gives a reloaded bucket the proof of the bucket that was authorised.
+ * @returns null if the bucket was changed since. The change may have taken the right away.
+ */
+export function keepProof(authorised: Bucket, fresh: Bucket): Bucket | null {
+  const { proof } = authorised;
+  if (proof === undefined) return fresh;
+  return fresh.generation === authorised.generation ? { ...fresh, proof } : null;
 }
+
+/** Maximum number of times that a request is authorised again because revocations keep overtaking it. */
+export const RENEWALS_MAX = 16;
+
+/**
+ * Time to wait before a write is authorised again. The first renewals follow at once: another revocation makes them necessary only
+ * rarely. If a change of the bucket is in progress, or was interrupted, the shard is ahead of DIRECTORY for up to some seconds.
+ */
+export const renewalPauseMs = (renewals: number): number =>
+  renewals < 3 ? 0 : Math.min(1000, 20 * 2 ** (renewals - 3)) * (0.5 + Math.random() / 2);

@@ -1,4 +1,5 @@
 /** Types of multipart uploads. */
+import type { Result } from '../../../shared/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 import type {
   Bucket,
@@ -10,6 +11,7 @@ import type {
   ObjectLock,
   ObjectMetadata,
   PutRequest,
+  RenewedBucket,
   StoredVersion,
 } from './versions.ts';
 
@@ -53,6 +55,8 @@ export interface PutPartRequest<E> {
   readonly size: number | null;
   readonly checksums?: readonly ChecksumAlgorithm[];
   readonly verify?: PutRequest<E>['verify'];
+  /** Authorises the part again, as `renew` of `PutRequest` does. */
+  readonly renew?: () => Promise<Result<RenewedBucket, E>>;
 }
 
 export interface CopyPartRequest {

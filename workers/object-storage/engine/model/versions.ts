@@ -21,9 +21,12 @@ export interface Bucket {
   readonly placement: Placement;
   /** Number of changes of the bucket. If a shard has a higher number, this copy is out of date. */
   readonly generation: number;
-  /** State of the proof that a bucket from a replica needs. Absent if DIRECTORY's primary authorised the request. */
+  /** State of the proof that a request needs. Absent if the request is authorised for its one effect soon after. */
   readonly proof?: Proof;
 }
+
+/** A bucket of a request that was authorised again. It always has a proof, so that its next write is guarded as well. */
+export type RenewedBucket = Bucket & { readonly proof: Proof };
 
 /** The generation of identity in the copy of a database for people that had the credential of a request. */
 export interface IdentityProof {
@@ -32,8 +35,13 @@ export interface IdentityProof {
   readonly generation: number;
 }
 
-/** Whether the copies of DIRECTORY that authorised a request are current. The first successful call of a shard decides. */
+/**
+ * Whether the rows of DIRECTORY that authorised a request are current. The first successful call of a shard decides for copies. Each
+ * later write of the request is compared with the shard again, because it may have waited.
+ */
 export interface Proof {
+  /** Set if the rows are from DIRECTORY's primary. They were current when they were read. */
+  readonly isPrimary?: true;
   /**
    * Generation of identity in the copy that had the credential. Null without a credential, and for a POST form that is not read
    * yet.
@@ -198,10 +206,10 @@ export interface PutRequest<E> extends VersionAttributes {
   readonly size: number | null;
   readonly condition?: Condition;
   /**
-   * Authorises the write again with DIRECTORY's primary when the proof of the bucket's copy was refused. The client cannot be asked
-   * to send the body again. Called at most once.
+   * Authorises the write again with DIRECTORY's primary when the proof of the bucket was refused. The client cannot be asked to send
+   * the body again. Called at most `RENEWALS_MAX` times.
    */
-  readonly renew?: () => Promise<Result<VersionAttributes & { readonly bucket: Bucket }, E>>;
+  readonly renew?: () => Promise<Result<VersionAttributes & { readonly bucket: RenewedBucket }, E>>;
   /** Kind of the event that notifications of this write have. Default: `ObjectCreated:Put`. */
   readonly event?: 'ObjectCreated:Post' | 'ObjectCreated:Copy';
   /** Algorithms of further checksums to compute while the body streams. */

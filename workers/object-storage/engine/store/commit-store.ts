@@ -158,14 +158,15 @@ export function bindNamed(database: D1Database, sql: string, parameters: readonl
 }
 
 /**
- * CASE arms for a write that copies of DIRECTORY authorised: they refuse it if the shard knows a later generation, or none.
+ * CASE arms for a write with a proof: they refuse it if the shard knows a later generation, or none and the proof refuses that.
  * @param next number of the first free parameter.
  */
 export function proofGuards(proof: ProofGuard | null, next: number) {
   if (proof === null) return { sql: '', parameters: [] };
-  const isIdentityStale = `COALESCE((SELECT generation > ?${next + 1} FROM identity WHERE one = ?${next + 2}), 1)`;
+  const ifUnknown = proof.refusesUnknown ? 1 : 0;
+  const isIdentityStale = `COALESCE((SELECT generation > ?${next + 1} FROM identity WHERE one = ?${next + 2}), ${ifUnknown})`;
   return {
-    sql: `WHEN b.generation IS NULL OR b.generation > ?${next} THEN 'stale_configuration'
+    sql: `WHEN COALESCE(b.generation > ?${next}, ${ifUnknown}) THEN 'stale_configuration'
       WHEN ?${next + 1} IS NOT NULL AND ${isIdentityStale} THEN 'stale_identity'`,
     parameters: [proof.generation, proof.identity?.generation ?? null, (proof.identity?.home ?? 0) + 1],
   };

@@ -78,6 +78,7 @@ const COUNT_PART = addToQuotas(
 
 export interface NewPart {
   readonly bucketId: string;
+  readonly proof: ProofGuard | null;
   readonly name: string;
   readonly slot: number;
   readonly uploadId: string;
@@ -106,9 +107,12 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
     return database.prepare(sql).bind(...[...head, ...further].slice(0, greatest));
   };
   const isSource = data.kind === 'reference';
+  const source = isSource ? [data.source.bucketId, data.source.name, data.source.order] : [];
+  const proven = proofGuards(part.proof, 7 + source.length);
   const guard = guardSql(`
     WHEN EXISTS (SELECT 1 FROM part WHERE upload_id = ?3 AND part_number = ?4 AND object_id = unhex(?5)) THEN 'already_committed'
     ${bucketGuards('?6', null)}
+    ${proven.sql}
     WHEN NOT EXISTS (${OPEN_UPLOAD}) THEN 'no_such_upload'
     ${
       isSource
@@ -116,9 +120,8 @@ export function putPartStatements(database: D1Database, part: NewPart): D1Prepar
              AND s.name = CAST(?8 AS BLOB) AND s.ord = unhex(?9)) THEN 'source_gone'`
         : ''
     }`);
-  const source = isSource ? [data.source.bucketId, data.source.name, data.source.order] : [];
   const statements = [
-    prepare(guard, part.slot, ...source),
+    prepare(guard, part.slot, ...source, ...proven.parameters),
     prepare(COUNT_PART, facts.size),
     prepare(REFUSE_OVER_QUOTA),
   ];

@@ -49,7 +49,7 @@ export function parseCopySource(header: string): Result<SourceName, S3Failure> {
  */
 async function findSource({ engine, bucket }: BucketContext, { bucket: name, key, versionId }: SourceName) {
   if (name === bucket.name) return ok({ bucket, found: await engine.getVersion(bucket, key, { versionId }) });
-  if (bucket.proof) {
+  if (bucket.proof && !bucket.proof.isPrimary) {
     const pending = engine.beginRead(name, key, { versionId });
     const copy = await engine.getBucket(name, 'replica');
     const found = copy.ok ? await pending.openProven(copy.value, bucket.proof.identity) : null;

@@ -3,6 +3,7 @@ import { CHECKSUM_ALGORITHMS, toChecksumHeader } from '../../domain/checksums.ts
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
 import type { DeleteItem, DeleteOutcome } from '../../engine/model/contract.ts';
+import { isUnproven } from '../../engine/model/proof.ts';
 import { readDocument } from '../bodies/document-body.ts';
 import { bypassesGovernance } from '../objects/object-lock.ts';
 import { parseVersionId } from '../objects/object-version.ts';
@@ -28,7 +29,7 @@ export const deleteObjects: Operation = {
   isProven: true,
   permission: () => null,
   async run(context) {
-    const { request, caller, engine, bucket } = context;
+    const { request, caller, bucket } = context;
     if (caller.principal === null) {
       return err(s3Failure('AccessDenied', 'Anonymous access is forbidden for this operation'));
     }
@@ -46,32 +47,72 @@ export const deleteObjects: Operation = {
     if (!root.ok) return root;
     const objects = childrenOf(root.value, 'Object');
     if (objects.length === 0 || objects.length > KEYS_MAX) return err(s3Failure('MalformedXML'));
-    const entries: Entry[] = [];
-    for (const object of objects) {
-      const key = textOf(object, 'Key');
-      if (key === null) return err(s3Failure('MalformedXML'));
-      entries.push(readEntry(context, object, key));
-    }
-    const items = entries.flatMap(({ item }) => (item.ok ? [item.value] : []));
-    const decided = items.length === 0 ? [] : await engine.deleteObjects(bucket, items);
-    const outcomes = await Promise.all(
-      decided.map((outcome, i) => {
-        const item = items[i];
-        return outcome.ok || !item ? outcome : settleMissing(engine, bucket, item, outcome.error);
-      }),
-    );
+    const keys = objects.map((object) => textOf(object, 'Key'));
+    if (keys.includes(null)) return err(s3Failure('MalformedXML'));
+    const deleted = await deleteEach(context, objects);
+    if (!deleted.ok) return deleted;
     const isQuiet = textOf(root.value, 'Quiet')?.trim().toLowerCase() === 'true';
-    let next = 0;
-    const nodes = entries.map((entry) => {
-      if (!entry.item.ok) return toErrorNode(entry, entry.item.error);
-      const outcome = outcomes[next++];
-      if (!outcome) throw new Error('the engine answered fewer deletes than it was asked for');
-      if (!outcome.ok) return toErrorNode(entry, toS3Error(outcome.error));
+    const nodes = deleted.value.map(({ entry, outcome }) => {
+      if (!outcome.ok) return toErrorNode(entry, outcome.error);
       return isQuiet ? { xml: '' } : toDeletedNode(entry, outcome.value, bucket.versioning === 'never');
     });
     return ok(xmlAnswer('DeleteResult', nodes));
   },
 };
+
+interface Deleted {
+  readonly entry: Entry;
+  readonly outcome: Result<DeleteOutcome, S3Failure>;
+  /** Whether the item was not decided because a revocation or a change of the bucket overtook it. */
+  readonly isOpen: boolean;
+}
+
+/**
+ * Deletes the listed objects. Items that a revocation overtook are authorised again, alone, because the others may be deleted.
+ * @returns an error if the caller lost the right before anything was decided.
+ */
+async function deleteEach(
+  context: BucketContext,
+  objects: readonly XmlElement[],
+): Promise<Result<readonly Deleted[], S3Failure>> {
+  const deleted = await deleteOnce(context, objects);
+  const open = deleted.flatMap(({ isOpen }, index) => (isOpen ? [index] : []));
+  if (open.length === 0 || !context.renew) return ok(deleted);
+  const renewed = await context.renew();
+  const isUntouched = deleted.every(({ entry, isOpen }) => isOpen || !entry.item.ok);
+  if (!renewed.ok && isUntouched) return renewed;
+  const rest = open.flatMap((index) => objects[index] ?? []);
+  const next = renewed.ok ? await deleteEach({ ...renewed.value, renew: context.renew }, rest) : renewed;
+  const later = new Map(open.map((index, at) => [index, next.ok ? next.value[at] : undefined]));
+  return ok(
+    deleted.map((each, index) => {
+      if (!each.isOpen) return each;
+      return later.get(index) ?? (next.ok ? each : { ...each, outcome: next, isOpen: false });
+    }),
+  );
+}
+
+/** Deletes the listed objects with one authorisation. */
+async function deleteOnce(context: BucketContext, objects: readonly XmlElement[]): Promise<readonly Deleted[]> {
+  const { engine, bucket } = context;
+  const entries = objects.map((object) => readEntry(context, object, textOf(object, 'Key') ?? ''));
+  const items = entries.flatMap(({ item }) => (item.ok ? [item.value] : []));
+  const decided = items.length === 0 ? [] : await engine.deleteObjects(bucket, items);
+  const outcomes = await Promise.all(
+    decided.map((outcome, i) => {
+      const item = items[i];
+      return outcome.ok || !item ? outcome : settleMissing(engine, bucket, item, outcome.error);
+    }),
+  );
+  let next = 0;
+  return entries.map((entry) => {
+    if (!entry.item.ok) return { entry, outcome: entry.item, isOpen: false };
+    const outcome = outcomes[next++];
+    if (!outcome) throw new Error('the engine answered fewer deletes than it was asked for');
+    if (outcome.ok) return { entry, outcome, isOpen: false };
+    return { entry, outcome: err(toS3Error(outcome.error)), isOpen: isUnproven(outcome.error) };
+  });
+}
 
 function readEntry(context: BucketContext, object: XmlElement, key: string): Entry {
   const given = textOf(object, 'VersionId');

@@ -12,7 +12,7 @@ import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/objec
 import { type NewObject, readNewObject, type UploadHeaders } from '../objects/object-upload.ts';
 import { answer, emptyAnswer } from '../protocol/answer.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
-import type { BucketContext, Operation } from '../protocol/operation.ts';
+import type { BucketContext, Operation, RenewedContext } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 
 /** An upload by an HTML form. The form carries the signature and the signer's policy. */
@@ -29,7 +29,7 @@ export const postObject: Operation = {
     if (!key.ok) return key;
     const headers = toHeaders(fields);
     const renewForm = renew && (async () => authorizeNext(await renew(), key.value, fields, headers));
-    let allowed = await authorizeForm(outer, key.value, fields, headers);
+    let allowed: Result<AllowedForm, S3Failure> = await authorizeForm(outer, key.value, fields, headers);
     // The caller may have been refused only because the copies of DIRECTORY are out of date. The primary decides, because the body
     // cannot be read again.
     if (!allowed.ok && renewForm) allowed = await renewForm();
@@ -66,8 +66,8 @@ export const postObject: Operation = {
   },
 };
 
-interface AllowedForm {
-  readonly context: BucketContext;
+interface AllowedForm<C extends BucketContext = BucketContext> {
+  readonly context: C;
   readonly range: SizeRange;
   readonly object: NewObject;
 }
@@ -75,16 +75,16 @@ interface AllowedForm {
 type Fields = ReadonlyMap<string, string>;
 
 /** Finds the signer of the form, and checks that signer and policy allow the upload. */
-async function authorizeForm(
-  outer: BucketContext,
+async function authorizeForm<C extends BucketContext>(
+  outer: C,
   key: string,
   fields: Fields,
   headers: UploadHeaders,
-): Promise<Result<AllowedForm, S3Failure>> {
+): Promise<Result<AllowedForm<C>, S3Failure>> {
   const { bucket, now } = outer;
   const caller = await outer.authenticateForm(fields);
   if (!caller.ok) return caller;
-  const context: BucketContext = { ...outer, caller: caller.value };
+  const context: C = { ...outer, caller: caller.value };
   const range = checkFields(new Map([...fields, ['key', key]]), bucket.name, now);
   if (!range.ok) return range;
   const need = { action: 'PutObject', key, acl: WRITE, bucket, caller: caller.value };
@@ -100,13 +100,14 @@ async function authorizeForm(
 }
 
 const authorizeNext = async (
-  outer: Result<BucketContext, S3Failure>,
+  outer: Result<RenewedContext, S3Failure>,
   key: string,
   fields: Fields,
   headers: UploadHeaders,
-): Promise<Result<AllowedForm, S3Failure>> => (outer.ok ? authorizeForm(outer.value, key, fields, headers) : outer);
+): Promise<Result<AllowedForm<RenewedContext>, S3Failure>> =>
+  outer.ok ? authorizeForm(outer.value, key, fields, headers) : outer;
 
-const toRenewed = (allowed: Result<AllowedForm, S3Failure>) =>
+const toRenewed = (allowed: Result<AllowedForm<RenewedContext>, S3Failure>) =>
   allowed.ok ? ok({ ...allowed.value.object, bucket: allowed.value.context.bucket }) : allowed;
 
 const WRITE = { of: 'bucket', permission: 'WRITE' } as const;

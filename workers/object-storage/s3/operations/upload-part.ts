@@ -6,14 +6,14 @@ import { readPartNumber, readUploadId } from '../documents/upload-elements.ts';
 import { ENCRYPTED, quoteEtag, toChecksumHeaders } from '../objects/object-headers.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
 import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
-import type { Operation } from '../protocol/operation.ts';
+import type { Operation, RenewedContext } from '../protocol/operation.ts';
 import { refuseCustomerKey } from '../protocol/unsupported-headers.ts';
 
 export const uploadPart: Operation = {
   needs: 'bucket',
   isProven: true,
   permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
-  async run({ request, bucket, engine, caller }) {
+  async run({ request, bucket, engine, caller, renew }) {
     const partNumber = readPartNumber(request);
     if (!partNumber.ok) return partNumber;
     const refused = refuseCustomerKey(request.headers);
@@ -31,12 +31,15 @@ export const uploadPart: Operation = {
       uploadId: upload.value.uploadId,
       partNumber: partNumber.value,
       ...fitting.value,
+      ...(renew && { renew: async () => toBucket(await renew()) }),
     });
     if (!part.ok) return err(toS3Error(part.error));
     const { 'x-amz-checksum-type': _, ...checksums } = toChecksumHeaders(part.value.checksums, null);
     return ok(emptyAnswer(200, { etag: quoteEtag(part.value.etag), ...checksums, ...ENCRYPTED }));
   },
 };
+
+const toBucket = (renewed: Result<RenewedContext, S3Failure>) => (renewed.ok ? ok(renewed.value.bucket) : renewed);
 
 /**
  * Fits the checksum of a part to its upload. It must use the upload's algorithm. If the upload's type is FULL_OBJECT, a part may

@@ -3,7 +3,7 @@ import type { S3Caller, S3User } from '../../../identity/index.ts';
 import type { Result } from '../../../shared/result.ts';
 import type { AclPermission } from '../../domain/acl.ts';
 import type { S3Failure } from '../../domain/failure.ts';
-import type { Bucket, Engine, ReadError, StoredVersion } from '../../engine/model/contract.ts';
+import type { Bucket, Engine, ReadError, RenewedBucket, StoredVersion } from '../../engine/model/contract.ts';
 import type { S3Request } from './request.ts';
 
 export type Outcome = Promise<Result<Response, S3Failure>>;
@@ -31,8 +31,13 @@ export interface BucketContext extends ServiceContext {
   readonly bucket: Bucket;
   /** Whether the caller may perform a further action, as on the source of a copy or on each of many keys. */
   may(need: AccessNeed): boolean;
-  /** Authorises the request again, with DIRECTORY's primary. Absent if the primary authorised it. */
-  readonly renew?: () => Promise<Result<BucketContext, S3Failure>>;
+  /** Authorises the request again, with DIRECTORY's primary, after the proof of `bucket` was refused. Absent for reads. */
+  readonly renew?: () => Promise<Result<RenewedContext, S3Failure>>;
+}
+
+/** The context of a request that was authorised again. Its bucket has a proof, so that later writes are guarded as well. */
+export interface RenewedContext extends BucketContext {
+  readonly bucket: RenewedBucket;
 }
 
 export interface VersionContext extends BucketContext {
