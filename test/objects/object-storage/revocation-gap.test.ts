@@ -147,7 +147,7 @@ describe.each(Object.entries(WRITES))('%s', (_, write) => {
       isRevoked = true;
       await setSlots('s', 'o');
     });
-    expect({ isRevoked, status: answer.status }).toEqual({ isRevoked: true, status: 403 });
+    expect({ isRevoked, status: answer.status }).toEqual({ isRevoked: true, status: 401 });
     expect(await stored()).toEqual(before);
   });
 
@@ -162,7 +162,7 @@ describe.each(Object.entries(WRITES))('%s', (_, write) => {
       await suspend(userId);
       isRevoked = true;
     });
-    expect({ isRevoked, status: answer.status }).toEqual({ isRevoked: true, status: 403 });
+    expect({ isRevoked, status: answer.status }).toEqual({ isRevoked: true, status: 401 });
     expect(await stored()).toEqual(before);
   });
 
@@ -180,4 +180,15 @@ describe.each(Object.entries(WRITES))('%s', (_, write) => {
     expect(answer.text).not.toContain('<Error>');
     expect(revoked).toBe(others.length);
   });
+});
+
+test('a delete of several that loses the right midway reports each object', async () => {
+  const { userId, setting } = await makeSetting();
+  const before = async (batch: number) => batch === 1 && (await suspend(userId));
+  const write = WRITES['delete of several'] as Write;
+  const { status, text } = await sendWatched(write, setting, before);
+  expect(status).toBe(200);
+  expect(text).toMatch(/<Deleted><Key>x<\/Key><\/Deleted><Error><Key>y<\/Key><Code>\w+<\/Code>/);
+  const names = await env.OBJECTS_0.prepare('SELECT CAST(name AS TEXT) AS name FROM version ORDER BY name').all();
+  expect(names.results.map(({ name }) => name)).toEqual(['source', 'y']);
 });

@@ -79,10 +79,10 @@ async function deleteEach(
   const open = deleted.flatMap(({ isOpen }, index) => (isOpen ? [index] : []));
   if (open.length === 0 || !context.renew) return ok(deleted);
   const renewed = await context.renew();
-  const isUntouched = deleted.every(({ entry, isOpen }) => isOpen || !entry.item.ok);
-  if (!renewed.ok && isUntouched) return renewed;
   const rest = open.flatMap((index) => objects[index] ?? []);
   const next = renewed.ok ? await deleteEach({ ...renewed.value, renew: context.renew }, rest) : renewed;
+  const isUntouched = deleted.every(({ entry, isOpen }) => isOpen || !entry.item.ok);
+  if (!next.ok && isUntouched) return next;
   const later = new Map(open.map((index, at) => [index, next.ok ? next.value[at] : undefined]));
   return ok(
     deleted.map((each, index) => {
