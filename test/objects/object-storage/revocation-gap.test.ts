@@ -184,7 +184,9 @@ describe.each(Object.entries(WRITES))('%s', (_, write) => {
 
 test('a delete of several that loses the right midway reports each object', async () => {
   const { userId, setting } = await makeSetting();
-  const before = async (batch: number) => batch === 1 && (await suspend(userId));
+  const isDeleted = async () =>
+    (await env.OBJECTS_0.prepare("SELECT 1 FROM version WHERE name = CAST('x' AS BLOB)").first()) === null;
+  const before = async () => (await isDeleted()) && (await suspend(userId));
   const write = WRITES['delete of several'] as Write;
   const { status, text } = await sendWatched(write, setting, before);
   expect(status).toBe(200);
