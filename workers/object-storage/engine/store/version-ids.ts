@@ -20,7 +20,7 @@ export const firstIdOf = (epoch: string): string => `(${epoch} * ${IDS_PER_MS})`
  * SQL of the row id from which versions may wait to be packed. All versions before it are packed; new versions get ids of the
  * present epoch, which are greater.
  */
-const PACKED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'packed'), 0)";
+export const PACKED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'packed'), 0)";
 
 /** Maximum number of versions that one search for waiting ones examines. Only a rebuild leaves more versions after `PACKED`. */
 const EXAMINED_MAX = 100_000;
