@@ -4,8 +4,11 @@
  */
 import { beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../../workers/object-storage/domain/slots.ts';
+import { VolumeBuilder } from '../../../workers/object-storage/domain/volume.ts';
 import { toBlobKey } from '../../../workers/object-storage/engine/blobs/locations.ts';
-import type { Bucket } from '../../../workers/object-storage/engine/index.ts';
+import { writeVolume } from '../../../workers/object-storage/engine/blobs/volumes.ts';
+import { type Bucket, engineOf } from '../../../workers/object-storage/engine/index.ts';
+import { packStatements, selectInline } from '../../../workers/object-storage/engine/store/pack-store.ts';
 import { writeJournal } from '../../../workers/object-storage/maintenance/journal.ts';
 import { moveSlot } from '../../../workers/object-storage/maintenance/move-slot.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
@@ -33,23 +36,22 @@ async function damageInline({ context }: Pick<Made, 'context'>, name: string, at
   }
 }
 
-/** Packs objects of which this one is damaged, as releases before 0.3.0 did: the volume's checksums match the damaged bytes. */
+/** Packs all objects after one was damaged, as releases before 0.3.0 did: the volume's checksum is that of the damaged bytes. */
 async function packDamaged(made: Made, bucket: Bucket, name: string): Promise<string> {
   const { context } = made;
   const shard = bucket.placement.shards[slotOf(name)] ?? 0;
-  const database = context.shards[shard] as D1Database;
   await damageInline(made, name);
-  const key = 'name = CAST(?1 AS BLOB)';
-  const recorded = await database
-    .prepare(`SELECT data, crc32 FROM version WHERE ${key}`)
-    .bind(name)
-    .first<{ data: string; crc32: number }>();
-  const { crc32 } = await import('node:zlib');
-  const wrong = crc32(Buffer.from(recorded?.data ?? '', 'base64'));
-  await database.prepare(`UPDATE version SET crc32 = ?2 WHERE ${key}`).bind(name, wrong).run();
-  await made.pack();
-  await database.prepare(`UPDATE version SET crc32 = ?2 WHERE ${key}`).bind(name, recorded?.crc32).run();
-  return (await made.version(bucket, name)).handle.extents[0]?.blobId ?? '';
+  const builder = new VolumeBuilder(context.limits.volumeBytesMax);
+  const rows = await selectInline(context, shard, 0, 1_000);
+  const places = rows.map(({ id, objectId, size: length, crc32, version, data }) => {
+    const start = builder.append(Buffer.from(data, 'base64'));
+    builder.entries.push({ objectId, start, length, crc32, version });
+    return { id, objectId, start };
+  });
+  const volume = value(await writeVolume(context, shard, builder));
+  const database = context.shards[shard] as D1Database;
+  await database.batch(packStatements(database, volume, places, Date.now()));
+  return volume.blobId;
 }
 
 const journalAll = async ({ context }: Made) => {
@@ -348,4 +350,68 @@ test('a rebuild reads a volume from the location that has it intact', async () =
   expect((await rebuildShard(made.context, shard)).ok).toBe(true);
   await expectContent(engine, bucket, 'y', CONTENT);
   expect(await made.scrub()).toMatchObject({ ...SOUND, repaired_copies: 1 });
+});
+
+/** Loses the shard's database after an object of several blobs was written since the last snapshot. */
+async function beginRebuild() {
+  const made = makeMaintainedEngine();
+  const { engine, context } = made;
+  const small = { ...context, limits: { ...context.limits, blobBytesMax: 40_000, gatherBytesMax: 10_000 } };
+  const bucket = await makeBucket(engine);
+  await snapshotAll(made);
+  await put(engineOf(small), bucket, 'x', patternOf(120_000, 4));
+  const keys = (await made.version(bucket, 'x')).handle.extents.map(({ blobId }) => toBlobKey(blobId));
+  expect(keys.length).toBe(3);
+  await loseDatabase(context, 0);
+  return { made, bucket, engine, keys, content: patternOf(120_000, 4) };
+}
+
+test('a rebuild does not recover an object of which a blob is missing in the middle', async () => {
+  const { made, bucket, engine, keys } = await beginRebuild();
+  for (const location of made.context.locations) await location.delete(keys[1] ?? '');
+  expect((await rebuildShard(made.context, 0)).ok).toBe(true);
+  expect(failure(await engine.getVersion(bucket, 'x')).kind).toBe('no_such_key');
+});
+
+test('a rebuild takes a blob that one location lacks from the other', async () => {
+  const { made, bucket, engine, keys, content } = await beginRebuild();
+  await made.context.locations[0]?.delete(keys[1] ?? '');
+  expect((await rebuildShard(made.context, 0)).ok).toBe(true);
+  await expectContent(engine, bucket, 'x', content);
+});
+
+test('a rebuild counts no copy with other bytes', async () => {
+  const { made, bucket, engine, keys, content } = await beginRebuild();
+  const second = made.context.locations[1] as R2Bucket;
+  const object = (await second.get(keys[1] ?? '')) as R2ObjectBody;
+  const bytes = new Uint8Array(await object.arrayBuffer());
+  bytes[7] = (bytes[7] ?? 0) ^ 1;
+  await second.put(keys[1] ?? '', bytes, { customMetadata: object.customMetadata ?? {} });
+  expect((await rebuildShard(made.context, 0)).ok).toBe(true);
+  const [, extent] = (await made.version(bucket, 'x')).handle.extents;
+  expect(extent?.locations).toBe(1);
+  await expectContent(engine, bucket, 'x', content);
+  expect(await made.scrub()).toMatchObject({ ...SOUND, repaired_copies: 1 });
+});
+
+test('a rebuild reads a piece from the location whose bytes match its checksum', async () => {
+  const { made, bucket, engine, keys, content } = await beginRebuild();
+  const [first] = made.context.locations as [R2Bucket];
+  const get = first.get.bind(first) as (key: string) => Promise<R2ObjectBody | null>;
+  (made.context.locations as R2Bucket[])[0] = new Proxy(first, {
+    get: (target, name) => {
+      const member = Reflect.get(target, name);
+      if (name !== 'get') return typeof member === 'function' ? member.bind(target) : member;
+      return async (key: string) => {
+        const object = await get(key);
+        if (object === null || key !== keys[1]) return object;
+        const bytes = new Uint8Array(await object.arrayBuffer());
+        bytes[7] = (bytes[7] ?? 0) ^ 1;
+        const { etag, customMetadata, uploaded } = object;
+        return { etag, customMetadata, uploaded, key, body: new Response(bytes).body };
+      };
+    },
+  });
+  expect((await rebuildShard(made.context, 0)).ok).toBe(true);
+  await expectContent(engine, bucket, 'x', content);
 });

@@ -21,6 +21,11 @@ const scrubSchema = z
     lost_blobs: count,
     inline_objects: count,
     inline_damaged: count,
+    packed_objects: count,
+    packed_damaged: count,
+    repaired_objects: count.openapi({
+      description: 'Damaged small objects that were repaired from a journal page or a snapshot',
+    }),
     lost_versions: z.array(z.object({ bucket: z.string(), name: z.string(), object_id: z.string() })),
     finished: z.boolean(),
   })
@@ -32,6 +37,9 @@ const fsckSchema = z
     blobs_checked: count,
     objects_checked: count,
     versions_incomplete: count,
+    versions_damaged: count.openapi({
+      description: 'Small objects without an intact copy, as reads, packing and scrub found them',
+    }),
     extents_dangling: count,
     extents_without_blob: count,
     blobs_unreferenced: count,
