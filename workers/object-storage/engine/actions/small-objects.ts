@@ -175,8 +175,9 @@ export async function mendRows(context: EngineContext, shard: number, rows: read
   for (const row of rows) {
     const key = { bucket: row.bucket_id ?? row.bucket ?? 0, nameHex: String(row.name), order: String(row.ord) };
     const small = isDamaged(row) ? await findSmall(context, shard, key) : null;
-    const found =
-      small && small.objectId === fromCopiedRow(row).objectId ? await mendSmall(context, shard, small) : null;
+    // Only the scrub searches for the bytes of a version that is set aside.
+    const isMendable = small !== null && small.id > 0 && small.objectId === fromCopiedRow(row).objectId;
+    const found = isMendable ? await mendSmall(context, shard, small) : null;
     mended.push(found?.kind === 'found' ? { ...row, data: found.data } : row);
   }
   return mended;
