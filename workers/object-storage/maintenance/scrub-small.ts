@@ -21,7 +21,7 @@ import {
   type SmallRow,
   type VolumePlace,
 } from '../engine/store/small-store.ts';
-import type { LostVersion, ScrubReport } from './scrub.ts';
+import type { LostVersion, ScrubReport } from './scrub-report.ts';
 
 const INLINE_PAGE = 500;
 const SET_ASIDE_PAGE = 100;

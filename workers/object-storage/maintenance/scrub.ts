@@ -24,49 +24,8 @@ import {
   setLocations,
 } from '../engine/store/blob-store.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
+import type { ScrubReport } from './scrub-report.ts';
 import { scrubInline, scrubSetAside, scrubVolume } from './scrub-small.ts';
-
-export interface LostVersion {
-  readonly bucket: string;
-  readonly name: string;
-  readonly object_id: string;
-}
-
-export interface ScrubReport {
-  blobs: number;
-  copies: number;
-  bytes: number;
-  bad_copies: number;
-  missing_copies: number;
-  unreachable_copies: number;
-  repaired_copies: number;
-  lost_blobs: number;
-  inline_objects: number;
-  /** Number of damaged inline objects, with those that were repaired. */
-  inline_damaged: number;
-  packed_objects: number;
-  packed_damaged: number;
-  /** Number of small objects that were repaired from a journal page or snapshot. */
-  repaired_objects: number;
-  lost_versions: LostVersion[];
-}
-
-export const emptyScrubReport = (): ScrubReport => ({
-  blobs: 0,
-  copies: 0,
-  bytes: 0,
-  bad_copies: 0,
-  missing_copies: 0,
-  unreachable_copies: 0,
-  repaired_copies: 0,
-  lost_blobs: 0,
-  inline_objects: 0,
-  inline_damaged: 0,
-  packed_objects: 0,
-  packed_damaged: 0,
-  repaired_objects: 0,
-  lost_versions: [],
-});
 
 type CopyState = 'good' | 'bad' | 'missing' | 'unreachable';
 

@@ -4,7 +4,8 @@ import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import type { JsonApiEnv } from '../../shared/json-api.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { checkStorage } from '../maintenance/fsck.ts';
-import { emptyScrubReport, scrubStep } from '../maintenance/scrub.ts';
+import { scrubStep } from '../maintenance/scrub.ts';
+import { emptyScrubReport } from '../maintenance/scrub-report.ts';
 import { body, contextOf, count, isWithin, json, maxSeconds, OPERATOR } from './route.ts';
 
 const STEP_BYTES_MAX = 256 * 1024 ** 2;
