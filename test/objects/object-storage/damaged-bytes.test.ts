@@ -167,6 +167,22 @@ test('what packing finds lost stays inline, is named by scrub and fsck, and hold
   expect((await made.fsck()).versions_damaged).toBe(0);
 });
 
+test('versions that follow in a shard of lost ones get their own ids and are packed', async () => {
+  const { made, bucket, engine } = await begin();
+  await damageInline(made, 'x');
+  await put(engine, bucket, 'y', CONTENT);
+  await damageInline(made, 'y');
+  for (const name of ['x', 'y']) {
+    expect(failure(await engine.readVersion(await made.version(bucket, name)))).toEqual({ kind: 'data_lost' });
+  }
+  await put(engine, bucket, 'z', CONTENT);
+  expect(await made.pack()).toMatchObject({ objects: 1 });
+  expect((await made.version(bucket, 'z')).handle.inline).toBeNull();
+  expect((await made.scrub()).lost_versions.map(({ name }) => name).sort()).toEqual(['x', 'y']);
+  for (const name of ['x', 'y']) value(await engine.deleteObject(bucket, { name }));
+  expect(await made.scrub()).toMatchObject(SOUND);
+});
+
 test('an object that was packed damaged is repaired by a read from the journal', async () => {
   const { made, bucket, engine } = await begin();
   await journalAll(made);
