@@ -12,6 +12,7 @@ import { webhookSecrets } from './leaderboard/index.ts';
 import { mailApi } from './mail/api.ts';
 import { mailSecrets, totpSecrets } from './mail/index.ts';
 import { createMetricsApi } from './metrics/index.ts';
+import { findDamagedObjects } from './object-storage/maintenance/damaged-objects.ts';
 import { findLostDatabases } from './object-storage/maintenance/lost-stores.ts';
 import { findMissingCopies } from './object-storage/maintenance/missing-copies.ts';
 import { createDirectoryApi, createStorageApi } from './object-storage/operator-routes.ts';
@@ -52,7 +53,8 @@ function createApi(served: readonly ProductName[]): OpenAPIHono<JsonApiEnv> {
   const api = createJsonApi();
   const findSilent = async (env: Env) =>
     (await Promise.all([findLostDatabases(env), ...served.map((name) => PRODUCTS[name].findSilent(env))])).flat();
-  const findWarnings = async (env: Env) => (await Promise.all([findMissingCopies(env), findMarkedCopies(env)])).flat();
+  const findWarnings = async (env: Env) =>
+    (await Promise.all([findDamagedObjects(env), findMissingCopies(env), findMarkedCopies(env)])).flat();
   addHealth(api, version, { findSilent, findWarnings });
   api.route('/', identityApi);
   api.route('/', operatorApi);

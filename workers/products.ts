@@ -10,6 +10,7 @@ import { runIdentitySchedule } from './identity/schedule.ts';
 import { findSilentObjects, runLeaderboardSchedule } from './leaderboard/index.ts';
 import { consumeMail, findSilentMailboxes, readMailGauges, runMailSchedule } from './mail/index.ts';
 import { type ReadGauges, runMetricsSchedule } from './metrics/index.ts';
+import { readStorageGauges } from './object-storage/maintenance/damaged-objects.ts';
 import {
   consumeStorageTasks,
   isDirectoryTask,
@@ -34,7 +35,7 @@ export const PRODUCTS: Readonly<Record<ProductName, Product>> = {
   storage: {
     schedule: runStorageSchedule,
     findSilent: async () => [],
-    readGauges: async () => [],
+    readGauges: readStorageGauges,
   },
   leaderboard: {
     schedule: runLeaderboardSchedule,

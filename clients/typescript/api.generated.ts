@@ -2000,6 +2000,10 @@ export interface StorageScrubReport {
   lost_blobs: number;
   inline_objects: number;
   inline_damaged: number;
+  packed_objects: number;
+  packed_damaged: number;
+  /** Damaged small objects that were repaired from a journal page or a snapshot */
+  repaired_objects: number;
   lost_versions: {
     bucket: string;
     name: string;
@@ -2013,6 +2017,8 @@ export interface StorageFsckReport {
   blobs_checked: number;
   objects_checked: number;
   versions_incomplete: number;
+  /** Small objects without an intact copy, as reads, packing and scrub found them */
+  versions_damaged: number;
   extents_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;

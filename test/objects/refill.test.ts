@@ -1,7 +1,7 @@
 /** Tests the refill, which copies missing objects from one location to another. */
 import { env } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
-import { refillLocations } from '../../workers/collectors/refill.ts';
+import { copyObject, refillLocations } from '../../workers/collectors/refill.ts';
 
 const keysOf = async (bucket: R2Bucket) => {
   const keys: string[] = [];
@@ -62,4 +62,32 @@ it('counts an object that the other location rejects, and copies the others', as
   });
   const report = await refillLocations({ ...env, BLOBS_2: target } as Env, '', () => true);
   expect(report).toMatchObject({ copied: 1, failed: 1, next_cursor: null });
+});
+
+it('stores no byte that changed on the way', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {});
+  const sha256 = await crypto.subtle.digest('SHA-256', Buffer.from('with a SHA-256'));
+  await env.BLOBS.put('changed/1', 'with a SHA-256', { sha256 });
+  await env.BLOBS.put('changed/2', 'with an MD5 only');
+  const get = env.BLOBS.get.bind(env.BLOBS) as (key: string) => Promise<R2ObjectBody | null>;
+  const source = new Proxy(env.BLOBS, {
+    get: (bucket, name) => {
+      if (name !== 'get') {
+        const member = Reflect.get(bucket, name);
+        return typeof member === 'function' ? member.bind(bucket) : member;
+      }
+      return async (key: string) => {
+        const object = (await get(key)) as R2ObjectBody;
+        const bytes = new Uint8Array(await object.arrayBuffer());
+        bytes[3] = (bytes[3] ?? 0) ^ 1;
+        const { checksums, size, httpMetadata, customMetadata } = object;
+        return { checksums, size, httpMetadata, customMetadata, body: new Response(bytes).body };
+      };
+    },
+  });
+  for (const key of ['changed/1', 'changed/2']) {
+    expect(await copyObject(source, env.BLOBS_2, key)).toBe('failed');
+    expect(await env.BLOBS_2.head(key)).toBeNull();
+    expect(await copyObject(env.BLOBS, env.BLOBS_2, key)).toBeGreaterThan(0);
+  }
 });

@@ -1,6 +1,7 @@
 /** Expected fsck counts of a store that lost nothing. Data that is waiting for collection may still be present. */
 export const SOUND_FSCK = {
   versions_incomplete: 0,
+  versions_damaged: 0,
   extents_dangling: 0,
   extents_without_blob: 0,
   blobs_unreferenced: 0,

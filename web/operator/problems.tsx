@@ -48,7 +48,8 @@ const ofHealth = ({ unavailable = [], misconfigured = [], warnings }: Health): P
     text: fill(t.settingDo, { message }),
   })),
   ...warnings.map(({ name, message }) => ({
-    id: name,
+    // A store can have several warnings.
+    id: `${name} ${message}`,
     isBad: false,
     title: fill(t.warning, { name }),
     text: fill(t.warningDo, { message }),

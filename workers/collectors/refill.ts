@@ -70,8 +70,10 @@ export async function copyObject(source: R2Bucket, target: R2Bucket, key: string
     const object = await source.get(key);
     if (object === null) return null;
     const { httpMetadata = {}, customMetadata = {} } = object;
-    const { sha256 } = object.checksums;
-    const options = { httpMetadata, customMetadata, onlyIf: { etagDoesNotMatch: '*' }, ...(sha256 ? { sha256 } : {}) };
+    const { sha256, md5 } = object.checksums;
+    // The target compares the bytes that arrive. R2 records an MD5 for each object that it stores in one piece.
+    const expected = sha256 ? { sha256 } : md5 ? { md5 } : {};
+    const options = { httpMetadata, customMetadata, onlyIf: { etagDoesNotMatch: '*' }, ...expected };
     return (await target.put(key, object.body, options)) ? object.size : null;
   } catch (error) {
     logError('refill_failed', error, { key });

@@ -9,7 +9,8 @@ import { checkLocations, checkShard } from '../../../workers/object-storage/main
 import { emptyFsckReport } from '../../../workers/object-storage/maintenance/fsck-report.ts';
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
-import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
+import { scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
+import { emptyScrubReport } from '../../../workers/object-storage/maintenance/scrub-report.ts';
 import { makeEngine, value } from './harness.ts';
 
 export function makeMaintainedEngine(shards = 1) {

@@ -18,7 +18,8 @@ import { moveSlot } from '../../../workers/object-storage/maintenance/move-slot.
 import { walkOrphans } from '../../../workers/object-storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/object-storage/maintenance/pack.ts';
 import { rebuildShard } from '../../../workers/object-storage/maintenance/rebuild.ts';
-import { emptyScrubReport, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
+import { scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
+import { emptyScrubReport } from '../../../workers/object-storage/maintenance/scrub-report.ts';
 import { snapshotShard } from '../../../workers/object-storage/maintenance/snapshot.ts';
 import { type FaultPlan, faultyBuckets, faultyDatabases } from './faults.ts';
 import {

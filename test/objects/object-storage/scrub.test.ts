@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { toBlobKey } from '../../../workers/object-storage/engine/blobs/locations.ts';
-import { emptyScrubReport, paceOf, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
+import { paceOf, scrubStep } from '../../../workers/object-storage/maintenance/scrub.ts';
+import { emptyScrubReport } from '../../../workers/object-storage/maintenance/scrub-report.ts';
 import { measureShard } from '../../../workers/object-storage/maintenance/stats.ts';
 import { CLEAN_FSCK } from '../../support/clean-fsck.ts';
 import { expectContent, failure, METADATA, makeBucket, patternOf, put, readAll, value, wipe } from './harness.ts';

@@ -7,7 +7,8 @@ import { type EngineContext, locationOf } from '../engine/model/context.ts';
 import { type BlobRow, findKnownBlobs, selectBlobsAfter } from '../engine/store/blob-store.ts';
 import type { Row } from '../engine/store/database.ts';
 import { addExample, type FsckReport } from './fsck-report.ts';
-import { emptyScrubReport, scrubBlob } from './scrub.ts';
+import { scrubBlob } from './scrub.ts';
+import { emptyScrubReport } from './scrub-report.ts';
 import type { WalkStep } from './table-walk.ts';
 
 /** Maximum number of keys that an R2 listing returns per page. */

@@ -6,6 +6,8 @@ export interface FsckReport {
   objects_checked: number;
   /** Number of versions that lack data, judged by the databases alone. */
   versions_incomplete: number;
+  /** Number of small objects without an intact copy, as reads, packing and scrub found them. */
+  versions_damaged: number;
   extents_dangling: number;
   extents_without_blob: number;
   blobs_unreferenced: number;
@@ -28,6 +30,7 @@ export const emptyFsckReport = (isDryRun: boolean): FsckReport => ({
   blobs_checked: 0,
   objects_checked: 0,
   versions_incomplete: 0,
+  versions_damaged: 0,
   extents_dangling: 0,
   extents_without_blob: 0,
   blobs_unreferenced: 0,

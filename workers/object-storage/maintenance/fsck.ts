@@ -18,6 +18,7 @@ import {
   sumPage,
 } from '../engine/store/check-store.ts';
 import { findWrongQuotas } from '../engine/store/quota-store.ts';
+import { listSetAside } from '../engine/store/small-store.ts';
 import type { Table } from '../engine/store/table-rows.ts';
 import { locationSteps } from './fsck-locations.ts';
 import { addExample, addReport, emptyFsckReport, type FsckReport } from './fsck-report.ts';
@@ -91,6 +92,14 @@ export function shardSteps(context: EngineContext, shard: number): WalkStep<Shar
       report.blobs_unreferenced += unreferenced;
       await repair(report, unreferenced, () => repairBlobs(context, shard, page));
       return page.end;
+    },
+    async (after, report) => {
+      const rows = await listSetAside(context, shard, Number(after?.id ?? 0), context.limits.checkPageRows);
+      report.versions_damaged += rows.length;
+      for (const { bucketName, nameHex } of rows) {
+        addExample(report, `damaged: ${bucketName}/${Buffer.from(nameHex, 'hex')}`);
+      }
+      return rows.length < context.limits.checkPageRows ? null : { id: rows.at(-1)?.id ?? 0 };
     },
     async (_, report) => {
       const wrong = await findWrongQuotas(context, shard, !report.dry_run);

@@ -11,6 +11,8 @@
  *
  * By design: packing and compaction add no change records, because volumes describe themselves.
  */
+import { mendRows, recoverRows } from '../engine/actions/small-objects.ts';
+import { journalEpochOf, journalFolder, journalPrefix } from '../engine/blobs/metadata-keys.ts';
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import {
@@ -48,9 +50,6 @@ interface JournalPage {
   readonly rows: JournalRows;
 }
 
-const prefixOf = (shard: number): string => `journal/${shard}/`;
-const folderOf = (shard: number, epoch: number): string => `${prefixOf(shard)}${String(epoch).padStart(15, '0')}/`;
-
 export async function writeJournal(context: EngineContext, shard: number): Promise<JournalReport> {
   const report: JournalReport = { changes: 0, objects: 0, bytes: 0 };
   const flushed = (await readTask<number>(context, shard, 'journal flushed')) ?? 0;
@@ -58,13 +57,14 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
   const epoch = await advanceEpoch(context, shard);
   await recordEpoch(context, shard, epoch);
   const writePage = async (changes: readonly ChangeRecord[]) => {
+    const rows = await readChanged(context, shard, changes);
     const page: JournalPage = {
       changes: changes.flatMap(({ bucketId, name, key }) =>
         bucketId === null ? [] : [[bucketId, name, key] as const],
       ),
-      rows: await readChanged(context, shard, changes),
+      rows: { ...rows, version: await mendRows(context, shard, rows.version) },
     };
-    const key = `${folderOf(shard, epoch)}${String(report.objects).padStart(6, '0')}.json.gz`;
+    const key = `${journalFolder(shard, epoch)}${String(report.objects).padStart(6, '0')}.json.gz`;
     report.bytes += await writeMetadata(context, key, page);
     report.objects++;
     report.changes += changes.length;
@@ -95,23 +95,21 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
 
 /** Lists the epochs that have a journal in the locations, in ascending order. */
 export async function listEpochs(context: EngineContext, shard: number): Promise<number[]> {
-  const folders = await listMetadata(context, prefixOf(shard), '/');
-  return folders.map((folder) => Number(folder.slice(prefixOf(shard).length, -1)));
+  const folders = await listMetadata(context, journalPrefix(shard), '/');
+  return folders.map((folder) => Number(folder.slice(journalPrefix(shard).length, -1)));
 }
 
 export async function removeEpochs(context: EngineContext, shard: number, before: number): Promise<void> {
   for (const epoch of await listEpochs(context, shard)) {
-    if (epoch < before) await removeMetadata(context, folderOf(shard, epoch));
+    if (epoch < before) await removeMetadata(context, journalFolder(shard, epoch));
   }
 }
 
 /** Lists the pages of the journal with an epoch later than `after`, in order. */
 export async function listJournal(context: EngineContext, shard: number, after: number): Promise<string[]> {
-  const keys = await listMetadata(context, prefixOf(shard));
-  return keys.filter((key) => epochOf(shard, key) > after);
+  const keys = await listMetadata(context, journalPrefix(shard));
+  return keys.filter((key) => journalEpochOf(shard, key) > after);
 }
-
-const epochOf = (shard: number, key: string): number => Number(key.slice(prefixOf(shard).length).split('/')[0]);
 
 /**
  * Replays a page of the journal if its epoch is later than `after`. From an older page it only records the removals, because blobs
@@ -125,10 +123,13 @@ export async function replayJournalPage(
   after: number,
 ): Promise<{ readonly changes: number; readonly epoch: number }> {
   const database = databaseOf(context, shard);
-  const epoch = epochOf(shard, key);
+  const epoch = journalEpochOf(shard, key);
   const page = await readMetadata<JournalPage>(context, key);
   if (page === null) throw new Error(`no location has an intact copy of ${key}`);
-  if (epoch > after) await replayRows(context, shard, page.changes, page.rows);
+  if (epoch > after) {
+    const version = await recoverRows(context, shard, page.rows.version);
+    await replayRows(context, shard, page.changes, { ...page.rows, version });
+  }
   const there = new Set(page.rows.version.map((row) => `${row.bucket_id} ${row.name} ${row.ord}`));
   const gone = page.changes.filter(
     ([bucketId, name, key]) => 'vns'.includes(key[0] ?? '') && !there.has(`${bucketId} ${name} ${key.slice(1, 33)}`),

@@ -12,7 +12,8 @@ import { createEngineContext } from '../engine/index.ts';
 import { type EngineContext, inTime } from '../engine/model/context.ts';
 import { type BlobRow, isAnyMissing, selectMissing } from '../engine/store/blob-store.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
-import { emptyScrubReport, scrubBlob } from './scrub.ts';
+import { scrubBlob } from './scrub.ts';
+import { emptyScrubReport } from './scrub-report.ts';
 
 const PAGE = 50;
 const TASK = 'missing copies';

@@ -4,7 +4,8 @@
  *
  *   1. DIRECTORY records the move. The bucket is registered in the target, with the slot as "coming in".
  *   2. The source seals the slot. Writers get `slot_sealed` and retry; readers continue.
- *   3. Rows are copied in pages, each read in one transaction, then counted and compared.
+ *   3. Rows are copied in pages, each read in one transaction, then counted and compared. Inline bytes are compared with their
+ *      CRC-32 before the copy, and with the target's bytes after it.
  *   4. The target opens the slot and DIRECTORY's map is switched. New readers and writers go to the target.
  *   5. The source removes its rows. It rejects readers with an old map, and they reload the map from DIRECTORY.
  *
@@ -21,6 +22,7 @@
  */
 import { logInfo } from '../../shared/log.ts';
 import type { SlotState } from '../domain/slots.ts';
+import { mendRows } from '../engine/actions/small-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { claimMove, endMove, findBucketById, isOwnMove, listMoves, switchMap } from '../engine/store/move-store.ts';
 import {
@@ -30,6 +32,7 @@ import {
   prepareTarget,
   recordEmptied,
   removeSlotNames,
+  type SlotCopy,
   setSlotState,
 } from '../engine/store/slot-store.ts';
 
@@ -105,8 +108,9 @@ async function copySlot(
   from: number,
   to: number,
 ): Promise<void> {
+  const mend: SlotCopy['mend'] = (rows) => mendRows(context, from, rows);
   let after: string | null = '';
-  while (after !== null) after = await copyNames(context, from, to, bucketId, slot, after, NAMES_PAGE);
+  while (after !== null) after = await copyNames(context, { from, to, bucketId, slot, limit: NAMES_PAGE, mend }, after);
 }
 
 async function clearSlot(

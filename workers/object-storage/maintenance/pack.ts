@@ -7,6 +7,7 @@ import { logError } from '../../shared/log.ts';
 import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
 import { VolumeBuilder } from '../domain/volume.ts';
 import { createFaultReport } from '../engine/actions/reading.ts';
+import { isIntact, mendSmall } from '../engine/actions/small-objects.ts';
 import { appendExtents, writeVolume } from '../engine/blobs/volumes.ts';
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
@@ -19,6 +20,7 @@ import {
   selectVolumeExtents,
   type VolumeExtent,
 } from '../engine/store/pack-store.ts';
+import { findSmallById } from '../engine/store/small-store.ts';
 
 const VOLUME_ENTRIES_MAX = 20_000;
 const PAGE_ROWS_MAX = 500;
@@ -56,9 +58,12 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   for (let after = 0, isFull = false; !isFull && entries.length < VOLUME_ENTRIES_MAX; ) {
     const before = builder.length;
     const rows = await selectInline(context, shard, after, pageRows);
-    for (const { id, objectId, size, crc32, version, data } of rows) {
+    for (const row of rows) {
+      const { id, objectId, size, crc32, version } = row;
       isFull = builder.length + size > volumeBytesMax && entries.length > 0;
       if (isFull) break;
+      const data = isIntact(row) ? row.data : await mendInline(context, shard, id);
+      if (data === null) continue;
       const start = builder.append(Buffer.from(data, 'base64'));
       entries.push({ objectId, start, length: size, crc32, version });
       places.push({ id, objectId, start });
@@ -82,6 +87,19 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   report.bytes += bytes;
   report.overhead_bytes += volume.value.size - bytes;
   return true;
+}
+
+/**
+ * Repairs inline bytes that do not match their CRC-32. A volume never takes damaged bytes, because its own checksums would then
+ * match them.
+ * @returns the intact bytes; null if the version stays inline, or was removed meanwhile.
+ */
+async function mendInline(context: EngineContext, shard: number, id: number): Promise<string | null> {
+  const row = await findSmallById(context, shard, id);
+  if (row === null || row.data === null) return null;
+  if (isIntact(row)) return row.data;
+  const found = await mendSmall(context, shard, row);
+  return found.kind === 'found' ? found.data : null;
 }
 
 export interface CompactReport {

@@ -13,6 +13,7 @@
  * its bytes in R2.
  */
 import { logInfo } from '../../shared/log.ts';
+import { recoverRows } from '../engine/actions/small-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { findPage } from '../engine/store/check-store.ts';
 import type { Row } from '../engine/store/database.ts';
@@ -183,7 +184,8 @@ const restoreTable =
     const page = Number(after?.page ?? 0);
     const pages = rebuild.pages[table] ?? 0;
     if (rebuild.snapshot === null || page >= pages) return null;
-    const rows = await readSnapshotPage(context, rebuild.snapshot, table, page);
+    const written = await readSnapshotPage(context, rebuild.snapshot, table, page);
+    const rows = table === 'version' ? await recoverRows(context, shard, written) : written;
     rebuild.rows_restored += await restoreRows(context, shard, table, rows);
     return page + 1 < pages ? { page: page + 1 } : null;
   };

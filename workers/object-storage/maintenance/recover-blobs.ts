@@ -3,7 +3,9 @@
  * the end of their volume. First, a walk over the locations records blobs written since the snapshot. Then objects are recovered
  * one by one. Volumes follow in the order in which they were written, because the latest volume of an object has its present place.
  */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { logError } from '../../shared/log.ts';
 import { slotOf } from '../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../domain/version-order.ts';
 import { readVolumeIndex } from '../domain/volume.ts';
@@ -96,8 +98,66 @@ async function findLocations(context: EngineContext, object: R2Object): Promise<
   return heads.reduce((bits, head, location) => (head?.etag === object.etag ? bits | (1 << location) : bits), 0);
 }
 
-const openBlob = async (context: EngineContext, { location, blobId }: FoundBlob): Promise<R2ObjectBody | null> =>
-  (await context.locations[location]?.get(toBlobKey(blobId))) ?? null;
+/** The locations in the order in which a recorded blob is read: first the one in which it was found. */
+const locationsFor = (context: EngineContext, { location }: FoundBlob): number[] => [
+  location,
+  ...[...context.locations.keys()].filter((other) => other !== location),
+];
+
+interface ObjectHashes {
+  readonly md5: Hash;
+  readonly sha256: Hash;
+}
+
+interface ReadPiece {
+  readonly object: R2ObjectBody;
+  readonly facts: Omit<ReturnType<BlobHasher['digest']>, 'md5'>;
+  /** Hashes of the object up to the end of this piece. */
+  readonly hashes: ObjectHashes;
+}
+
+/**
+ * Reads a piece of an object from the first location whose bytes match the MD5 that R2 recorded when it stored them.
+ * @param before hashes of the object up to the piece.
+ * @returns null if no location has the piece intact.
+ */
+async function readFoundPiece(
+  context: EngineContext,
+  found: FoundBlob,
+  before: ObjectHashes,
+): Promise<ReadPiece | null> {
+  for (const location of locationsFor(context, found)) {
+    const object = await locationOf(context, location).get(toBlobKey(found.blobId));
+    if (object === null) continue;
+    const hasher = new BlobHasher();
+    const hashes = { md5: before.md5.copy(), sha256: before.sha256.copy() };
+    for await (const chunk of object.body) {
+      hasher.update(chunk);
+      hashes.md5.update(chunk);
+      hashes.sha256.update(chunk);
+    }
+    const { md5, ...facts } = hasher.digest();
+    if (md5 === object.etag) return { object, facts, hashes };
+    reportDamagedCopy(found, location);
+  }
+  return null;
+}
+
+/** Reads a volume from the first location that has it intact. */
+async function readFoundVolume(context: EngineContext, found: FoundBlob) {
+  for (const location of locationsFor(context, found)) {
+    const object = await locationOf(context, location).get(toBlobKey(found.blobId));
+    if (object === null) continue;
+    const bytes = new Uint8Array(await object.arrayBuffer());
+    const index = readVolumeIndex(bytes);
+    if (index.ok) return { object, bytes, entries: index.value };
+    reportDamagedCopy(found, location);
+  }
+  return null;
+}
+
+const reportDamagedCopy = ({ blobId }: FoundBlob, location: number): void =>
+  logError('copy_unreadable', 'a location has no good copy of a blob', { blob_id: blobId, location });
 
 /** Recovers one of the recorded objects. @returns false when none is left. */
 export async function recoverNextObject(
@@ -132,23 +192,17 @@ async function recoverObject(
 ): Promise<void> {
   const isWhole = pieces.every(({ order }, i) => Number(order.split(' ')[1]) === i);
   if (!isWhole) return;
-  const md5 = createHash('md5');
-  const sha256 = createHash('sha256');
+  let hashes: ObjectHashes = { md5: createHash('md5'), sha256: createHash('sha256') };
   const extents: RecoveredVersion['extents'][number][] = [];
   let first: R2ObjectBody | null = null;
   let size = 0;
   for (const piece of pieces) {
-    const object = await openBlob(context, piece);
+    const read = await readFoundPiece(context, piece, hashes);
     // A blob of the object is gone: another shard may have reclaimed it. The object then belongs to no version.
-    if (!object) return;
+    if (!read) return;
+    const { object, facts } = read;
+    hashes = read.hashes;
     first ??= object;
-    const hasher = new BlobHasher();
-    for await (const chunk of object.body) {
-      hasher.update(chunk);
-      md5.update(chunk);
-      sha256.update(chunk);
-    }
-    const { md5: _, ...facts } = hasher.digest();
     const { blobId } = piece;
     const locations = await findLocations(context, object);
     await insertBlobRecord(context, shard, { blobId, kind: 'object', ...facts, locations });
@@ -167,8 +221,8 @@ async function recoverObject(
     isNull: described.is_null === '1',
     objectId: described.object_id ?? '',
     size,
-    etag: md5.digest('hex'),
-    sha256: sha256.digest('hex'),
+    etag: hashes.md5.digest('hex'),
+    sha256: hashes.sha256.digest('hex'),
     checksums: null,
     checksumType: null,
     partCount: null,
@@ -198,17 +252,15 @@ async function recoverVolume(
   report: RecoveryReport,
 ): Promise<void> {
   const { blobId } = found;
-  const object = await openBlob(context, found);
-  if (!object) return;
-  const bytes = new Uint8Array(await object.arrayBuffer());
-  const index = readVolumeIndex(bytes);
-  if (!index.ok) return;
+  const read = await readFoundVolume(context, found);
+  if (!read) return;
+  const { object, bytes, entries } = read;
   const buckets = await findBuckets(
     context,
-    index.value.map((entry) => String(entry.version?.bucket_id)),
+    entries.map((entry) => String(entry.version?.bucket_id)),
   );
   const versions: RecoveredVersion[] = [];
-  for (const entry of index.value) {
+  for (const entry of entries) {
     const version = entry.version as IndexedVersion | null;
     const name = Buffer.from(String(version?.name ?? ''), 'hex').toString();
     const bucket = buckets.get(String(version?.bucket_id));
@@ -234,7 +286,11 @@ async function recoverVolume(
     });
   }
   const added = await insertRecovered(context, shard, versions);
-  const moved = await moveIntoVolume(context, shard, blobId, index.value);
+  // An object may have been damaged before it was packed. Then it keeps the place that its row has.
+  const intact = entries.filter(
+    ({ start, length, crc32: expected }) => crc32(bytes.subarray(start, start + length)) === expected,
+  );
+  const moved = await moveIntoVolume(context, shard, blobId, intact);
   if (added + moved === 0) return;
   const hasher = new BlobHasher();
   hasher.update(bytes);

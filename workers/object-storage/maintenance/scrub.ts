@@ -5,10 +5,10 @@
  * start of the last one. Ids are random, so the progress that is due depends on time only and not on the amount stored: after half
  * of the cycle time, scrub should be at the middle of the range of ids. A copy that is missing or does not match its SHA-256 is
  * rewritten from intact segments of any location. If no location has an intact copy of a segment, the blob is marked as lost and
- * the affected versions are reported. D1 replicates inline bytes itself, so these are checked and reported only.
+ * the affected versions are reported. Small
+ * objects are repaired from the journal and from snapshots (`scrub-small.ts`).
  */
 import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import { logError, logInfo } from '../../shared/log.ts';
 import { createByteSource } from '../engine/blobs/byte-source.ts';
 import { BlobHasher } from '../engine/blobs/digests.ts';
@@ -23,47 +23,22 @@ import {
   selectBlobsAfter,
   setLocations,
 } from '../engine/store/blob-store.ts';
-import { selectInlineAfter } from '../engine/store/check-store.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
-
-export interface LostVersion {
-  readonly bucket: string;
-  readonly name: string;
-  readonly object_id: string;
-}
-
-export interface ScrubReport {
-  blobs: number;
-  copies: number;
-  bytes: number;
-  bad_copies: number;
-  missing_copies: number;
-  unreachable_copies: number;
-  repaired_copies: number;
-  lost_blobs: number;
-  inline_objects: number;
-  inline_damaged: number;
-  lost_versions: LostVersion[];
-}
-
-export const emptyScrubReport = (): ScrubReport => ({
-  blobs: 0,
-  copies: 0,
-  bytes: 0,
-  bad_copies: 0,
-  missing_copies: 0,
-  unreachable_copies: 0,
-  repaired_copies: 0,
-  lost_blobs: 0,
-  inline_objects: 0,
-  inline_damaged: 0,
-  lost_versions: [],
-});
+import type { ScrubReport } from './scrub-report.ts';
+import { scrubInline, scrubSetAside, scrubVolume } from './scrub-small.ts';
 
 type CopyState = 'good' | 'bad' | 'missing' | 'unreachable';
 
-/** Reads one copy of a blob to its end and compares it with the record. */
-async function checkCopy(context: EngineContext, location: number, blob: BlobRow): Promise<CopyState> {
+/**
+ * Reads one copy of a blob to its end and compares it with the record.
+ * @param collect receives the bytes in order.
+ */
+async function checkCopy(
+  context: EngineContext,
+  location: number,
+  blob: BlobRow,
+  collect: (chunk: Uint8Array) => void = () => {},
+): Promise<CopyState> {
   const bucket = locationOf(context, location);
   const answer = await askLocation(context, location, () => bucket.get(toBlobKey(blob.blobId)));
   if (!answer.ok) return 'unreachable';
@@ -78,11 +53,34 @@ async function checkCopy(context: EngineContext, location: number, blob: BlobRow
       if (chunk === null) break;
       sha256.update(chunk);
       size += chunk.length;
+      if (size <= blob.size) collect(chunk);
     }
   } catch {
     return 'unreachable';
   }
   return size === blob.size && sha256.digest('hex') === blob.sha256 ? 'good' : 'bad';
+}
+
+/** Checks all copies of a blob. @returns their states, and the bytes of an intact copy of a volume. */
+async function checkCopies(
+  context: EngineContext,
+  blob: BlobRow,
+): Promise<{ readonly states: CopyState[]; readonly volume: Uint8Array | null }> {
+  const states: CopyState[] = [];
+  let volume: Uint8Array | null = null;
+  for (let location = 0; location < context.locations.length; location++) {
+    // A volume is built in memory, so it also fits here. Its bytes are kept once, from the first intact copy.
+    const bytes: Uint8Array | null = blob.kind === 'volume' && volume === null ? Buffer.alloc(blob.size) : null;
+    let at = 0;
+    const collect = (chunk: Uint8Array) => {
+      bytes?.set(chunk, at);
+      at += chunk.length;
+    };
+    const state = await checkCopy(context, location, blob, collect);
+    if (state === 'good') volume ??= bytes;
+    states.push(state);
+  }
+  return { states, volume };
 }
 
 /** Checks all copies of one blob and repairs them. @returns the number of bytes read. */
@@ -92,10 +90,7 @@ export async function scrubBlob(
   blob: BlobRow,
   report: ScrubReport,
 ): Promise<number> {
-  const states: CopyState[] = [];
-  for (let location = 0; location < context.locations.length; location++) {
-    states.push(await checkCopy(context, location, blob));
-  }
+  const { states, volume } = await checkCopies(context, blob);
   report.blobs++;
   report.copies += states.length;
   report.bytes += blob.size * states.length;
@@ -118,6 +113,8 @@ export async function scrubBlob(
     } else if (outcome === 'lost') isLost = true;
   }
   if (isLost) await reportLoss(context, shard, blob, report);
+  if (blob.kind === 'volume' && (isLost || volume !== null))
+    await scrubVolume(context, shard, { blob, bytes: volume }, report);
   // Each object of a volume has its own checksum, so only objects are lost and never a volume as a whole.
   const isMarked = isLost && blob.kind !== 'volume';
   // Copies of lost bytes cannot be made, so they are not listed as missing. The next cycle checks the blob again.
@@ -131,6 +128,8 @@ export async function scrubBlob(
 async function reportLoss(context: EngineContext, shard: number, blob: BlobRow, report: ScrubReport): Promise<void> {
   report.lost_blobs++;
   logError('blob_lost', 'no location has a good copy', { blob_id: blob.blobId, shard, kind: blob.kind });
+  // The objects of a volume are checked one by one.
+  if (blob.kind === 'volume') return;
   for (const version of await findVersionsOfBlob(context, shard, blob.blobId)) {
     report.lost_versions.push({ bucket: version.bucket, name: version.name, object_id: version.objectId });
   }
@@ -232,6 +231,7 @@ export async function scrubStep(
     state = { startedAt: now, after: '', inlineAfter: 0, finishedAt: null };
   } else if (isOver) return false;
   let left = bytesMax;
+  if (state.inlineAfter === 0) await scrubSetAside(context, shard, report);
   if (state.inlineAfter !== null) {
     state = { ...state, inlineAfter: await scrubInline(context, shard, state.inlineAfter, report) };
   }
@@ -250,24 +250,4 @@ export async function scrubStep(
   const isDone = state.after === null && state.inlineAfter === null;
   await writeTask(context, shard, 'scrub', { ...state, finishedAt: isDone ? context.now() : null });
   return true;
-}
-
-/** Checks one page of inline data. @returns the row id after which to continue; null at the end. */
-async function scrubInline(
-  context: EngineContext,
-  shard: number,
-  after: number,
-  report: ScrubReport,
-): Promise<number | null> {
-  const limit = 500;
-  const rows = await selectInlineAfter(context, shard, after, limit);
-  for (const row of rows) {
-    const bytes = Buffer.from(row.data, 'base64');
-    report.inline_objects++;
-    if (bytes.length === row.size && crc32(bytes) === row.crc32) continue;
-    report.inline_damaged++;
-    report.lost_versions.push({ bucket: String(row.bucket), name: row.name, object_id: row.object_id });
-    logError('inline_damaged', 'inline bytes do not match their checksum', { object_id: row.object_id, shard });
-  }
-  return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
 }

@@ -10,6 +10,8 @@
  */
 
 import { logInfo } from '../../shared/log.ts';
+import { mendRows } from '../engine/actions/small-objects.ts';
+import { snapshotFolder, snapshotManifestKey, snapshotPageKey, snapshotPrefix } from '../engine/blobs/metadata-keys.ts';
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { claimShard } from '../engine/store/claims.ts';
@@ -44,11 +46,6 @@ interface SnapshotState {
 const KEPT = 3;
 /** Age after which an unfinished snapshot is discarded and started again. */
 const AGE_MAX_MS = 20 * 3_600_000;
-const prefixOf = (shard: number): string => `snapshots/${shard}/`;
-const folderOf = (shard: number, startedAt: number): string =>
-  `${prefixOf(shard)}${new Date(startedAt).toISOString()}/`;
-const pageKey = (folder: string, table: string, page: number) =>
-  `${folder}${table}/${String(page).padStart(6, '0')}.json.gz`;
 
 /**
  * Maximum number of rows per page by table, so that a page has a few megabytes at most: blobs have up to 32 KiB of checksums,
@@ -111,7 +108,8 @@ async function writePage(
   const last = results.at(-1);
   const isEnd = results.length < limit || !last;
   const written = state.pages[table] ?? 0;
-  if (last) await writeMetadata(context, pageKey(folderOf(shard, state.startedAt), table, written), results);
+  const rows = table === 'version' ? await mendRows(context, shard, results) : results;
+  if (last) await writeMetadata(context, snapshotPageKey(snapshotFolder(shard, state.startedAt), table, written), rows);
   return {
     ...state,
     table: isEnd ? state.table + 1 : state.table,
@@ -133,7 +131,7 @@ const keyOf = (row: Row): Row => {
 async function finishSnapshot(context: EngineContext, shard: number, state: SnapshotState): Promise<SnapshotManifest> {
   const { startedAt, epoch, pages, rows } = state;
   const manifest: SnapshotManifest = { shard, started_at: startedAt, finished_at: context.now(), epoch, pages, rows };
-  await writeMetadata(context, `${folderOf(shard, startedAt)}manifest.json.gz`, manifest);
+  await writeMetadata(context, snapshotManifestKey(snapshotFolder(shard, startedAt)), manifest);
   await writeTask(context, shard, 'snapshot', null);
   await removeOldSnapshots(context, shard);
   logInfo('snapshot_written', { shard, versions: rows.version ?? 0, blobs: rows.blob ?? 0 });
@@ -151,9 +149,9 @@ export async function snapshotShard(context: EngineContext, shard: number): Prom
 
 async function removeOldSnapshots(context: EngineContext, shard: number): Promise<void> {
   const finished: { folder: string; epoch: number }[] = [];
-  const folders = await listMetadata(context, prefixOf(shard), '/');
+  const folders = await listMetadata(context, snapshotPrefix(shard), '/');
   for (const folder of folders) {
-    const manifest = await readMetadata<SnapshotManifest>(context, `${folder}manifest.json.gz`);
+    const manifest = await readMetadata<SnapshotManifest>(context, snapshotManifestKey(folder));
     if (manifest) finished.push({ folder, epoch: manifest.epoch });
   }
   const oldest = finished.slice(-KEPT)[0];
@@ -167,8 +165,8 @@ export async function findSnapshot(
   context: EngineContext,
   shard: number,
 ): Promise<{ readonly folder: string; readonly manifest: SnapshotManifest } | null> {
-  for (const folder of (await listMetadata(context, prefixOf(shard), '/')).reverse()) {
-    const manifest = await readMetadata<SnapshotManifest>(context, `${folder}manifest.json.gz`);
+  for (const folder of (await listMetadata(context, snapshotPrefix(shard), '/')).reverse()) {
+    const manifest = await readMetadata<SnapshotManifest>(context, snapshotManifestKey(folder));
     if (manifest) return { folder, manifest };
   }
   return null;
@@ -181,7 +179,7 @@ export async function readSnapshotPage(
   table: Table,
   page: number,
 ): Promise<Row[]> {
-  const key = pageKey(folder, table, page);
+  const key = snapshotPageKey(folder, table, page);
   const rows = await readMetadata<Row[]>(context, key);
   if (rows === null) throw new Error(`no location has an intact copy of ${key}`);
   return rows;

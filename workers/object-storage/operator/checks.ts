@@ -4,7 +4,8 @@ import { recordAudit, SERVICE } from '../../shared/audit.ts';
 import type { JsonApiEnv } from '../../shared/json-api.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { checkStorage } from '../maintenance/fsck.ts';
-import { emptyScrubReport, scrubStep } from '../maintenance/scrub.ts';
+import { scrubStep } from '../maintenance/scrub.ts';
+import { emptyScrubReport } from '../maintenance/scrub-report.ts';
 import { body, contextOf, count, isWithin, json, maxSeconds, OPERATOR } from './route.ts';
 
 const STEP_BYTES_MAX = 256 * 1024 ** 2;
@@ -21,6 +22,11 @@ const scrubSchema = z
     lost_blobs: count,
     inline_objects: count,
     inline_damaged: count,
+    packed_objects: count,
+    packed_damaged: count,
+    repaired_objects: count.openapi({
+      description: 'Damaged small objects that were repaired from a journal page or a snapshot',
+    }),
     lost_versions: z.array(z.object({ bucket: z.string(), name: z.string(), object_id: z.string() })),
     finished: z.boolean(),
   })
@@ -32,6 +38,9 @@ const fsckSchema = z
     blobs_checked: count,
     objects_checked: count,
     versions_incomplete: count,
+    versions_damaged: count.openapi({
+      description: 'Small objects without an intact copy, as reads, packing and scrub found them',
+    }),
     extents_dangling: count,
     extents_without_blob: count,
     blobs_unreferenced: count,

@@ -30,6 +30,7 @@ import {
   openPlaces,
 } from '../store/read-store.ts';
 import { levelGeneration, refreshBucket } from './buckets.ts';
+import { cutRange, readDamaged } from './damaged-reads.ts';
 
 /** Bodies of answers up to this size are collected in memory and sent in one piece. */
 const GATHER_BYTES_MAX = 256 * 1024;
@@ -163,14 +164,11 @@ export async function readVersion(
 ): ReturnType<Engine['readVersion']> {
   const length = range.end - range.start + 1;
   if (version.size === 0 || length <= 0) return ok(new Uint8Array(0));
-  const { inline, shard, bucketId, extents, ahead } = version.handle;
+  const { inline, bucketId, extents, ahead } = version.handle;
   if (inline) {
     const bytes = Buffer.from(inline.data, 'base64');
-    if (bytes.length !== version.size || crc32(bytes) !== inline.crc32) {
-      logError('inline_damaged', 'inline bytes do not match their checksum', { object_id: version.objectId, shard });
-      return err({ kind: 'data_lost' });
-    }
-    return ok(new Uint8Array(bytes.buffer, bytes.byteOffset + range.start, length) as Uint8Array<ArrayBuffer>);
+    if (bytes.length === version.size && crc32(bytes) === inline.crc32) return ok(cutRange(bytes, range));
+    return await readDamaged(context, version, range);
   }
   if (length === version.size && length === extents[0]?.length) {
     const bytes = await takeAhead(ahead, extents);
@@ -182,6 +180,9 @@ export async function readVersion(
     return ok(await toBody(chunks, length));
   } catch (error) {
     if (!(error instanceof ReadFailure)) throw error;
+    const isSmall = version.size <= context.limits.inlineBytesMax && version.partCount === null;
+    const mended = error.isGone && isSmall ? await readDamaged(context, version, range) : null;
+    if (mended?.ok || mended?.error.kind === 'unavailable') return mended;
     return err(toReadError(version, error));
   }
 }

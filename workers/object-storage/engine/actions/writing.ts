@@ -151,6 +151,9 @@ export async function copyObject(
   };
   const shard = bucket.placement.shards[slotOf(name)];
   if (shard !== source.handle.shard) return await copyBytes(context, request, target);
+  // The commit copies inline bytes inside the database. This read compares them first, and repairs damaged ones in their row.
+  const read = source.handle.inline === null ? ok(null) : await readVersion(context, source);
+  if (!read.ok) return read;
   const described = keepsParts ? ok(source) : await describeWhole(context, source, checksum);
   if (!described.ok) return described;
   const { etag, sha256, checksums, checksumType } = described.value;

@@ -10,20 +10,55 @@ export async function writeMetadata(context: EngineContext, key: string, value: 
   return bytes.length;
 }
 
-/**
- * Reads a metadata object from the first location that has it intact; gzip's checksum detects damage.
- * @returns null when no location has it.
- */
-export async function readMetadata<T>(context: EngineContext, key: string): Promise<T | null> {
+export interface FoundMetadata<T> {
+  /** Null if no location has the object intact. */
+  readonly value: T | null;
+  /** Whether every location answered. If not, a location that did not answer may have the object. */
+  readonly isSure: boolean;
+}
+
+/** Reads a metadata object from the first location that has it intact; gzip's checksum detects damage. */
+export async function findMetadata<T>(context: EngineContext, key: string): Promise<FoundMetadata<T>> {
+  let isSure = true;
   for (const bucket of context.locations) {
+    let bytes: Buffer;
     try {
       const object = await locationCall(context, bucket.get(key));
-      if (object) return JSON.parse(gunzipSync(Buffer.from(await object.arrayBuffer())).toString()) as T;
+      if (object === null) continue;
+      bytes = Buffer.from(await object.arrayBuffer());
     } catch {
-      // The copy is damaged or the location unreachable, so the next location is tried.
+      isSure = false;
+      continue;
+    }
+    try {
+      return { value: JSON.parse(gunzipSync(bytes).toString()) as T, isSure };
+    } catch {
+      // This copy is damaged, so the next location is tried.
     }
   }
-  return null;
+  return { value: null, isSure };
+}
+
+/** Reads a metadata object. @returns null when no location has it intact, or when those that have it do not answer. */
+export const readMetadata = async <T>(context: EngineContext, key: string): Promise<T | null> =>
+  (await findMetadata<T>(context, key)).value;
+
+/**
+ * Lists at most `limit` keys under a prefix that follow the key `after`, in order, in any location.
+ * @returns the keys, and whether every location answered.
+ */
+export async function listMetadataAfter(
+  context: EngineContext,
+  prefix: string,
+  after: string,
+  limit: number,
+): Promise<{ readonly keys: string[]; readonly isSure: boolean }> {
+  const lists = await Promise.allSettled(
+    context.locations.map((bucket) => locationCall(context, bucket.list({ prefix, startAfter: after, limit }))),
+  );
+  const keys = lists.flatMap((list) => (list.status === 'fulfilled' ? list.value.objects.map(({ key }) => key) : []));
+  const isSure = lists.every(({ status }) => status === 'fulfilled');
+  return { keys: [...new Set(keys)].sort().slice(0, limit), isSure };
 }
 
 /** Lists the keys under a prefix in any location, in order. With `delimiter`, it lists the folders instead of the keys. */

@@ -178,22 +178,17 @@ export async function countDangling(
   return found;
 }
 
-/** Inline data of a version with its checksum. `object_id` is hex, `data` is Base64. */
+/** Inline data of a version with its checksum. `data` is Base64. */
 export interface InlineCopy {
   /** Row id of the version that has the inline data. */
   readonly id: number;
-  readonly object_id: string;
   readonly crc32: number;
   readonly size: number;
   readonly data: string;
-  /** Name of the bucket; null for a deleted one. */
-  readonly bucket: string | null;
-  readonly name: string;
 }
 
 const listInline = statement<{ after: number; limit: number }, InlineCopy>(
-  `SELECT v.id, hex(v.object_id) AS object_id, v.crc32, v.size, v.data, b.name AS bucket, CAST(v.name AS TEXT) AS name
-   FROM (SELECT * FROM ${WAITING} AND v.id > :after ORDER BY v.id LIMIT :limit) v LEFT JOIN bucket b ON b.n = v.bucket ORDER BY v.id`,
+  `SELECT v.id, v.crc32, v.size, v.data FROM ${WAITING} AND v.id > :after ORDER BY v.id LIMIT :limit`,
 );
 
 /**

@@ -65,6 +65,7 @@ export const version = sqliteTable(
   {
     /**
      * Row id. Ids ascend, with 1,000 per millisecond of the journal's epoch (`version-ids.ts`). They are valid in this shard only.
+     * Negative while no intact copy of a small object is known (`small-store.ts`).
      */
     id: integer('id').primaryKey(),
     bucket: integer('bucket').notNull(),

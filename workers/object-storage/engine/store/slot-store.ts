@@ -99,16 +99,24 @@ export async function recordEmptied(
 const NAMES = `SELECT name FROM (SELECT name FROM version WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)
   UNION SELECT name FROM upload WHERE bucket = ${BUCKET} AND slot = ?2 AND name > unhex(?3)) ORDER BY name LIMIT ?4`;
 
-/** Copies a page of names with all their rows. @returns the last name (hex), or null at the end. */
-export async function copyNames(
-  context: EngineContext,
-  from: number,
-  to: number,
-  bucketId: string,
-  slot: number,
-  after: string,
-  limit: number,
-): Promise<string | null> {
+export interface SlotCopy {
+  readonly from: number;
+  readonly to: number;
+  readonly bucketId: string;
+  readonly slot: number;
+  /** Maximum number of names per page. */
+  readonly limit: number;
+  /** Repairs damaged inline bytes in rows of the source. */
+  readonly mend: (rows: readonly Row[]) => Promise<readonly Row[]>;
+}
+
+/**
+ * Copies a page of names with all their rows, and compares the inline bytes that the target stored with those that were sent.
+ * @returns the last name (hex), or null at the end.
+ * @throws if the target has other bytes.
+ */
+export async function copyNames(context: EngineContext, copy: SlotCopy, after: string): Promise<string | null> {
+  const { from, to, bucketId, slot, limit } = copy;
   const source = databaseOf(context, from);
   const bound = [bucketId, slot, after, limit];
   const of = (sql: string) => source.prepare(sql).bind(...bound);
@@ -133,9 +141,10 @@ export async function copyNames(
   const target = databaseOf(context, to);
   const rows = (at: number) => pages[at]?.results ?? [];
   const insert = (table: Table, at: number) => insertRows(target, table, rows(at));
+  const mended = await copy.mend(rows(1));
   // The target's journal must include the copied rows. Versions are their own change records; uploads get `[name, key]`.
   const changes = rows(2).map((row) => [row.name, `u${row.upload_id}`]);
-  await target.batch([
+  await target.batch<Row>([
     // This guard refuses a copy that arrives late, when the slot is already in use.
     target
       .prepare(
@@ -148,7 +157,7 @@ export async function copyNames(
       .prepare('UPDATE bucket SET versioning = ?2, versioning_seq = ?3 WHERE bucket_id = ?1 AND versioning_seq < ?3')
       .bind(bucketId, rows(6)[0]?.versioning, rows(6)[0]?.versioning_seq),
     ...insertRows(target, 'blob', rows(5), { changed: { is_shared: '1' }, onConflict: 'UPDATE SET is_shared = 1' }),
-    ...insert('version', 1),
+    ...insertRows(target, 'version', mended),
     ...insert('upload', 2),
     ...insert('part', 3),
     ...insert('extent', 4),
@@ -158,7 +167,27 @@ export async function copyNames(
         .bind(bucketId, parameter),
     ),
   ]);
+  await compareInline(target, bucketId, mended);
   return String(names.at(-1)?.name);
+}
+
+/** Compares the inline bytes of copied rows with those in a database. @throws if they differ. */
+async function compareInline(database: D1Database, bucketId: string, sent: readonly Row[]): Promise<void> {
+  const inline = sent.filter(({ data }) => data !== null);
+  const stored = new Map<string, string | null>();
+  for (const parameter of toParameters(inline.map(({ name, ord }) => [name, ord]))) {
+    const { results } = await database
+      .prepare(
+        `SELECT hex(v.object_id) AS object_id, v.data FROM json_each(?2) a CROSS JOIN version v
+         WHERE v.bucket = ${BUCKET} AND v.name = unhex(a.value->>0) AND v.ord = unhex(a.value->>1)`,
+      )
+      .bind(bucketId, parameter)
+      .all<{ object_id: string; data: string | null }>();
+    for (const row of results) stored.set(row.object_id, row.data);
+  }
+  if (inline.some(({ object_id, data }) => stored.get(String(object_id)) !== data)) {
+    throw new Error('the inline bytes of the copied rows differ');
+  }
 }
 
 export interface CopiedCounts {

@@ -20,7 +20,7 @@ export const firstIdOf = (epoch: string): string => `(${epoch} * ${IDS_PER_MS})`
  * SQL of the row id from which versions may wait to be packed. All versions before it are packed; new versions get ids of the
  * present epoch, which are greater.
  */
-const PACKED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'packed'), 0)";
+export const PACKED = "COALESCE((SELECT CAST(state AS INTEGER) FROM task WHERE name = 'packed'), 0)";
 
 /** Maximum number of versions that one search for waiting ones examines. Only a rebuild leaves more versions after `PACKED`. */
 const EXAMINED_MAX = 100_000;
@@ -34,7 +34,7 @@ export const NEXT_PACKED = `MIN(${firstIdOf(EPOCH)}, COALESCE((SELECT v.id FROM 
   (SELECT x.id FROM version x WHERE x.id >= ${PACKED} ORDER BY x.id LIMIT 1 OFFSET ${EXAMINED_MAX}), ${firstIdOf(EPOCH)}))`;
 
 /**
- * SQL of the row id of the next version. A statement that inserts several rows adds the row's index, because SQLite evaluates this
+ * SQL of the row id of the next version. It is positive even if all rows have negative ids (`small-store.ts`). A statement that inserts several rows adds the row's index, because SQLite evaluates this
  * expression once.
  */
-export const NEXT_ID = `MAX(COALESCE((SELECT MAX(id) FROM version), 0) + 1, ${firstIdOf(EPOCH)})`;
+export const NEXT_ID = `MAX(1, COALESCE((SELECT MAX(id) FROM version), 0) + 1, ${firstIdOf(EPOCH)})`;
