@@ -90,6 +90,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/mail/schemas/',
     'workers/mail/checks/verdicts.ts',
     'workers/mail/domain/mbox-splitter.ts',
+    'workers/mail/domain/html-rules.ts',
     'workers/mail/domain/inline-picture.ts',
     'workers/mail/domain/list-query.ts',
   ],
