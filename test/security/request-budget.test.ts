@@ -118,7 +118,7 @@ describe('references to answers', () => {
 
 describe('what one request may nest', () => {
   it('is limited before the JSON is parsed', async () => {
-    for (const depth of [61, 1_000, 200_000]) {
+    for (const depth of [62, 1_000, 200_000]) {
       const nested = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
       const answer = await send(`{"using":${JSON.stringify(USING)},"methodCalls":[["Core/echo",${nested},"c"]]}`);
       expect([depth, answer.status, answer.json.type]).toEqual([depth, 400, 'urn:ietf:params:jmap:error:notJSON']);
@@ -149,9 +149,10 @@ describe('what one call may repeat', () => {
   const double = async (name: string, args: (count: number) => Record<string, unknown>) => {
     for (const count of [100, 1_000, 10_000, 100_000]) {
       const answer = await run([[name, { accountId: user.userId, ...args(count) }, 'c']]);
-      expect([name, count, answer.status]).toEqual([name, count, 200]);
+      expect([200, 400]).toContain(answer.status);
       expect(answer.bytes).toBeLessThan(ANSWER_BYTES_MAX);
-      expect(typesOf(answer.json)).not.toContain('serverFail');
+      if (answer.status === 200) expect(typesOf(answer.json)).not.toContain('serverFail');
+      else expect(answer.json.limit).toBe('maxSizeRequest');
     }
   };
   const many = (count: number, value: string) => Array.from({ length: count }, () => value);
@@ -205,12 +206,12 @@ describe('the answers of many calls', () => {
   });
 
   it('count created ids too', async () => {
-    const createdIds = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, 'i'.repeat(200)]));
-    const text = 'a'.repeat(3_500_000);
+    const createdIds = Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`k${n}`, 'i'.repeat(200)]));
+    const text = 'a'.repeat(1_800_000);
     const answer = await run(
       [
         ['Core/echo', { text }, 'a'],
-        ['Core/echo', { text }, 'b'],
+        ['Core/echo', { '#text': { resultOf: 'a', name: 'Core/echo', path: '/text' } }, 'b'],
       ],
       { createdIds },
     );

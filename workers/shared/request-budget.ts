@@ -27,10 +27,15 @@ export class RequestBudget {
   /** Uses bytes of the budget. @throws OverBudgetError if fewer are left. */
   spend(bytes: number): void {
     if (bytes > this.#leftBytes) {
-      this.#leftBytes = 0;
+      this.useUp();
       throw new OverBudgetError('The answers of a request exceed its budget.');
     }
     this.#leftBytes -= bytes;
+  }
+
+  /** Uses all that is left, because an attempt exceeded a copy of this budget. */
+  useUp(): void {
+    this.#leftBytes = 0;
   }
 
   /** Uses as many bytes as the value has as JSON. @throws OverBudgetError if fewer are left, or if the value nests too deeply. */

@@ -140,10 +140,15 @@ class RequestRun {
         budget: this.#budget,
       });
       if (!resolved.ok) return resolved;
-      if (CHANGES_STATE.test(name) && this.#budget.leftBytes < CHANGE_ANSWER_BYTES) return err(TOO_LARGE);
+      // A budget that is used up refuses each further call before it does any work.
+      const neededBytes = CHANGES_STATE.test(name) ? CHANGE_ANSWER_BYTES : 1;
+      if (this.#budget.leftBytes < neededBytes) return err(TOO_LARGE);
       return await this.#run(method, resolved.value, alsoRun);
     } catch (error) {
-      if (error instanceof OverBudgetError) return err(TOO_LARGE);
+      if (error instanceof OverBudgetError) {
+        this.#budget.useUp();
+        return err(TOO_LARGE);
+      }
       logError('jmap_method_failed', error, { method: name });
       return err({ type: 'serverFail' });
     }
