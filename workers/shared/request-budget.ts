@@ -27,14 +27,14 @@ export class RequestBudget {
   /** Uses bytes of the budget. @throws OverBudgetError if fewer are left. */
   spend(bytes: number): void {
     if (bytes > this.#leftBytes) {
-      this.useUp();
+      this.exhaust();
       throw new OverBudgetError('The answers of a request exceed its budget.');
     }
     this.#leftBytes -= bytes;
   }
 
   /** Uses all that is left, because an attempt exceeded a copy of this budget. */
-  useUp(): void {
+  exhaust(): void {
     this.#leftBytes = 0;
   }
 

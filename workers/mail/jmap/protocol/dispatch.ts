@@ -146,7 +146,7 @@ class RequestRun {
       return await this.#run(method, resolved.value, alsoRun);
     } catch (error) {
       if (error instanceof OverBudgetError) {
-        this.#budget.useUp();
+        this.#budget.exhaust();
         return err(TOO_LARGE);
       }
       logError('jmap_method_failed', error, { method: name });
