@@ -78,6 +78,51 @@ describe.skipIf(!hasChromium)('a draft that is edited in two places', () => {
     await page.context().close();
   });
 
+  it('cannot cover the page, even if a program wrote it, and keeps its ordinary formatting', async () => {
+    const user = await registerUser(stage.server, 'covered');
+    const start = '<div class="tessera-rich" dir="auto" style="white-space:pre-wrap">';
+    const place = 'position:fixed;inset:0;background:#fff;z-index:99999';
+    const layer = `<div style="${place}" title="layer">Type your password</div>`;
+    const large = '<div title="large" style="margin:-2000px;width:5000px;height:5000px;background:#fff">x</div>';
+    const html = `${start}${layer}${large}<b>Carrots</b></div>`;
+    const id = await makeDraft(user, { subject: 'Layer', html, body: 'Carrots', to: [{ email: user.email }] });
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    // The page is a wall of its own: the server's answer is replaced by what an earlier version stored.
+    await page.route(`**/v1/drafts/${id}`, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), html } });
+    });
+    await openDraft(page, 'Layer');
+    await text(page).getByText('Type your password').waitFor();
+    /** Points of the page outside the editor at which an element of the editor is on top. */
+    const covered = () =>
+      text(page).evaluate((editor) => {
+        const { left, right, top, bottom } = editor.getBoundingClientRect();
+        const points: string[] = [];
+        for (let x = 5; x < innerWidth; x += 20)
+          for (let y = 5; y < innerHeight; y += 20) {
+            const isInside = x >= left && x <= right && y >= top && y <= bottom;
+            if (!isInside && editor.contains(document.elementFromPoint(x, y))) points.push(`${x},${y}`);
+          }
+        return points;
+      });
+    expect(await covered()).toEqual([]);
+    const position = await text(page)
+      .getByTitle('layer')
+      .evaluate((element) => getComputedStyle(element).position);
+    expect(position).toBe('static');
+    expect(await text(page).locator('b').innerText()).toBe('Carrots');
+    // The editor is the second wall: a layer that no cleaner saw stays in it.
+    await text(page)
+      .getByTitle('layer')
+      .evaluate((element, style) => {
+        (element as HTMLElement).style.cssText = style;
+      }, place);
+    expect(await covered()).toEqual([]);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('keeps reply address, importance, header fields and what it forwards through an edit, and sends them', async () => {
     const user = await registerUser(stage.server, 'keeper');
     await deliver(stage.server, user, letter(user, 'Original', 'To pass on.'));

@@ -4,9 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { KNOWN_IMPORTS, KNOWN_SQL } from './architecture-exceptions.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const PURE = ['result', 'timeuuid', 'http-range', 'constant-time', 'uri-encoding', 'ip-address', 'cursor'].map(
-  (name) => `workers/shared/${name}.ts`,
-);
+const PURE = [
+  'result',
+  'timeuuid',
+  'http-range',
+  'constant-time',
+  'uri-encoding',
+  'ip-address',
+  'cursor',
+  'request-budget',
+].map((name) => `workers/shared/${name}.ts`);
 /** The files of the collectors that products may import. */
 const COLLECTORS = ['limits', 'store', 'owner-store', 'orphan-rounds'].map((name) => `workers/collectors/${name}.ts`);
 const WEB_CONTRACTS = ['web/shared/', 'workers/shared/web-config.ts'];
@@ -83,6 +90,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/mail/schemas/',
     'workers/mail/checks/verdicts.ts',
     'workers/mail/domain/mbox-splitter.ts',
+    'workers/mail/domain/html-rules.ts',
     'workers/mail/domain/inline-picture.ts',
     'workers/mail/domain/list-query.ts',
   ],

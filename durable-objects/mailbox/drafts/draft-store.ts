@@ -47,7 +47,7 @@ export interface DraftContent {
   readonly bcc: readonly MailAddress[];
   readonly subject: string;
   readonly body: string;
-  /** HTML of the body as the author wrote it. */
+  /** HTML of the body, cleaned by the caller. Drafts of earlier versions have it as the author wrote it. */
   readonly html: string | null;
   readonly attachmentIds: readonly string[];
   readonly inReplyTo: string | null;

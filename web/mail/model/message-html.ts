@@ -1,10 +1,19 @@
 /**
- * Sanitises a sender's HTML, for display and for quoting. The server has sanitised it before. The result never contains
- * scripts, handlers, forms, frames or addresses of schemes that are not allowed.
+ * Sanitises HTML, for display, for quoting and for the editor. The server has sanitised it before, by the same list. The result has
+ * only elements, attributes, style properties and addresses that the list allows.
  */
-const FORBIDDEN =
-  'script, style, link, meta, base, title, iframe, frame, frameset, object, embed, applet, form, input, button, select, textarea, svg, math, template, noscript, portal, audio, video, dialog';
-const ALLOWED_SCHEMES = /^(https?|mailto|tel):/i;
+import {
+  ALLOWED_ELEMENTS,
+  cleanStyle,
+  isAllowedAttribute,
+  isDataImage,
+  isLinkAddress,
+  REMOVED_ELEMENTS,
+} from '../../../workers/mail/domain/html-rules.ts';
+
+const HTML_NAMESPACE = 'http://www.w3.org/1999/xhtml';
+/** Attribute by which the editor knows its pictures: the key of the upload. */
+const PICTURE_ATTRIBUTE = 'data-picture';
 
 /**
  * The page's policy allows markup from text only through this Trusted Types policy. The document is inert until `clean`
@@ -38,30 +47,15 @@ const renameStyleAttributes = (html: string): string =>
  */
 export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean } {
   const inert = new DOMParser().parseFromString(markup.createHTML(renameStyleAttributes(html)), 'text/html');
-  for (const element of inert.querySelectorAll(FORBIDDEN)) element.remove();
   for (const element of inert.body.querySelectorAll('*')) {
-    for (const { name, value } of [...element.attributes]) {
-      const isAddress = name === 'href' || name === 'action' || name === 'formaction' || name.endsWith(':href');
-      const isHandler = name.startsWith('on');
-      const isLoading = [
-        'srcset',
-        'background',
-        'poster',
-        'ping',
-        'srcdoc',
-        'id',
-        'name',
-        'class',
-        'data-cid',
-      ].includes(name);
-      if (isHandler || isLoading || (isAddress && !ALLOWED_SCHEMES.test(value.trim()))) element.removeAttribute(name);
-    }
-    if (element.getAttribute(PARSED_STYLE_ATTRIBUTE)?.match(/url\s*\(|expression|@import|image-set|\\/i))
-      element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
+    const { localName } = element;
+    if (REMOVED_ELEMENTS.has(localName) || element.namespaceURI !== HTML_NAMESPACE) element.remove();
+    else if (!ALLOWED_ELEMENTS.has(localName)) element.replaceWith(...element.childNodes);
+    else cleanAttributes(element);
   }
   for (const image of inert.body.querySelectorAll('img')) {
     const source = image.getAttribute('src') ?? '';
-    if (!/^data:image\//i.test(source)) image.removeAttribute('src');
+    if (!isDataImage(source)) image.removeAttribute('src');
     if (/^https?:/i.test(source)) image.dataset.remoteSrc = source;
     if (/^cid:/i.test(source)) image.dataset.cid = toContentId(source.slice(4));
     image.referrerPolicy = 'no-referrer';
@@ -75,6 +69,18 @@ export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean }
     nodes: [...inert.body.childNodes],
     hasRemoteImages: inert.body.querySelector('img[data-remote-src]') !== null,
   };
+}
+
+function cleanAttributes(element: Element): void {
+  for (const { name, value } of [...element.attributes]) {
+    if (name === PARSED_STYLE_ATTRIBUTE) continue;
+    const isPicture = name === PICTURE_ATTRIBUTE && element.localName === 'img';
+    const isAllowed = isPicture || (name !== 'style' && isAllowedAttribute(element.localName, name));
+    if (!isAllowed || (name === 'href' && !isLinkAddress(value))) element.removeAttribute(name);
+  }
+  const style = cleanStyle(element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '');
+  if (style === '') element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
+  else element.setAttribute(PARSED_STYLE_ATTRIBUTE, style);
 }
 
 /**

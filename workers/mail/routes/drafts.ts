@@ -16,7 +16,7 @@ import { readLimits } from '../accounts/account-limits.ts';
 import { deleteBlobs, putBlobStream, userPrefix } from '../bindings/blobs.ts';
 import { cleanFileName } from '../domain/attachment-name.ts';
 import { toAddress } from '../domain/email-address.ts';
-import { cleanHtml } from '../mime/clean-html.ts';
+import { cleanDraftHtml, cleanHtml } from '../mime/clean-html.ts';
 import {
   type DraftAnswer,
   type DraftRequest,
@@ -46,7 +46,7 @@ const toContent = (request: DraftRequest): DraftContent => ({
   replyTo: request.reply_to.map(toAddress),
   subject: request.subject,
   body: request.body,
-  html: request.html ?? null,
+  html: request.html == null ? null : cleanDraftHtml(request.html),
   attachmentIds: [...new Set(request.attachments.map((attachment) => attachment.attachment_id))],
   inReplyTo: request.in_reply_to ?? null,
   references: request.references,
@@ -73,7 +73,8 @@ const toDraftJson = ({ messageId, revision, updatedAt, content, attachments }: D
   reply_to: [...(content.replyTo ?? [])],
   subject: content.subject,
   body: content.body,
-  html: content.html,
+  // Drafts of earlier versions were stored as they were sent.
+  html: content.html === null ? null : cleanDraftHtml(content.html),
   attachments: attachments.map(toUploadJson),
   in_reply_to: content.inReplyTo,
   references: [...content.references],

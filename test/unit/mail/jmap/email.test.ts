@@ -17,6 +17,7 @@ import { readNewEmail } from '../../../../workers/mail/jmap/objects/new-email.ts
 import type { Call } from '../../../../workers/mail/jmap/protocol/method.ts';
 import { readHeaders } from '../../../../workers/mail/mime/mime-tree.ts';
 import { streamMessage } from '../../../../workers/mail/outbound/compose-message.ts';
+import { RequestBudget } from '../../../../workers/shared/request-budget.ts';
 
 const open = (...lines: string[]) => openBytes(Buffer.from(lines.join('\r\n')));
 const header = (property: string, ...lines: string[]) => {
@@ -125,7 +126,11 @@ describe('the body of a message', () => {
   });
 
   it('has a structure whose leaves have a part and a blob', () => {
-    const json = toBodyPartJson(body.structure, ['partId', 'blobId', 'type', 'subParts', 'size', 'cid', 'name']);
+    const json = toBodyPartJson(
+      body.structure,
+      ['partId', 'blobId', 'type', 'subParts', 'size', 'cid', 'name'],
+      new RequestBudget(10_000),
+    );
     expect(json).toMatchObject({ type: 'multipart/mixed', partId: null, blobId: null, size: 0 });
     const [alternative, message] = json.subParts as Record<string, unknown>[];
     expect(message).toMatchObject({ type: 'message/rfc822', partId: '6', subParts: null, size: 28 });

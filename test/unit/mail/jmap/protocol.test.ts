@@ -4,6 +4,7 @@ import { takeWindow } from '../../../../workers/mail/jmap/domain/query-window.ts
 import { resolveReferences } from '../../../../workers/mail/jmap/domain/result-references.ts';
 import { parseRequest } from '../../../../workers/mail/jmap/protocol/request.ts';
 import { RunningRequests } from '../../../../workers/mail/jmap/protocol/running-requests.ts';
+import { OverBudgetError, RequestBudget } from '../../../../workers/shared/request-budget.ts';
 
 const CORE = 'urn:ietf:params:jmap:core';
 const parse = (body: unknown, type = 'application/json') =>
@@ -50,8 +51,9 @@ describe('a result reference', () => {
       },
     },
   ];
+  const source = (bytes = 1_000) => ({ answers, referencesMax: 2, budget: new RequestBudget(bytes) });
   const resolve = (path: string, name = 'Foo/get', resultOf = 't1') =>
-    resolveReferences({ '#ids': { resultOf, name, path } }, answers);
+    resolveReferences({ '#ids': { resultOf, name, path } }, source());
 
   it('is replaced by the value it points to', () => {
     expect(resolve('/created', 'Foo/changes', 't0')).toEqual({ ok: true, value: { ids: ['f1', 'f4'] } });
@@ -66,9 +68,53 @@ describe('a result reference', () => {
       expect(resolve(path)).toMatchObject({ ok: false, error: { type: 'invalidResultReference' } });
     expect(resolve('/list', 'Foo/set')).toMatchObject({ error: { type: 'invalidResultReference' } });
     expect(resolve('/list', 'Foo/get', 't9')).toMatchObject({ error: { type: 'invalidResultReference' } });
-    expect(resolveReferences({ '#ids': null }, answers)).toMatchObject({ error: { type: 'invalidResultReference' } });
+    expect(resolveReferences({ '#ids': null }, source())).toMatchObject({ error: { type: 'invalidResultReference' } });
     const both = { ids: [], '#ids': { resultOf: 't1', name: 'Foo/get', path: '/list' } };
-    expect(resolveReferences(both, answers)).toMatchObject({ error: { type: 'invalidArguments' } });
+    expect(resolveReferences(both, source())).toMatchObject({ error: { type: 'invalidArguments' } });
+  });
+});
+
+describe('the budget of a request', () => {
+  const answers = [
+    { name: 'Core/echo', callId: 'a', args: { x: 'abcd', list: [{ y: ['z'] }, { y: [] }], none: [[], [], []] } },
+  ];
+  const resolve = (path: string, bytes: number) => {
+    const budget = new RequestBudget(bytes);
+    const reference = { resultOf: 'a', name: 'Core/echo', path };
+    const found = resolveReferences({ '#v': reference }, { answers, referencesMax: 1, budget });
+    return [found, budget.leftBytes];
+  };
+
+  it('counts each value that a reference brings, before it is collected', () => {
+    expect(resolve('/x', 6)).toEqual([{ ok: true, value: { v: 'abcd' } }, 0]);
+    expect(() => resolve('/x', 5)).toThrow(OverBudgetError);
+    expect(resolve('/list/*/y', 9)).toEqual([{ ok: true, value: { v: ['z'] } }, 0]);
+    expect(() => resolve('/list/*/y', 8)).toThrow(OverBudgetError);
+    // An empty list brings nothing, but it is visited.
+    expect(resolve('/none/*/*', 3)).toEqual([{ ok: true, value: { v: [] } }, 0]);
+    expect(() => resolve('/none/*/*', 2)).toThrow(OverBudgetError);
+  });
+
+  it('limits the references of a call and the length of a path', () => {
+    const reference = { resultOf: 'a', name: 'Core/echo', path: '/x' };
+    const budget = new RequestBudget(1_000);
+    const two = resolveReferences({ '#a': reference, '#b': reference }, { answers, referencesMax: 1, budget });
+    expect(two).toMatchObject({ error: { type: 'invalidResultReference' } });
+    expect(resolve('/x'.repeat(501), 1_000)).toMatchObject([{ error: { type: 'invalidResultReference' } }, 1_000]);
+  });
+
+  it('limits depth and values of the JSON, and the length of a call id', () => {
+    const nest = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    const withArgument = (text: string, callId = 'c') =>
+      `{"using":["${CORE}"],"methodCalls":[["Core/echo",{"a":${text}},"${callId}"]]}`;
+    expect(errorOf(withArgument(nest(60)))).toBeNull();
+    for (const levels of [61, 200_000]) expect(errorOf(withArgument(nest(levels)))).toBe('notJSON');
+    expect(errorOf(withArgument(`[${'1,'.repeat(199_980)}1]`))).toBeNull();
+    expect(parse(withArgument(`[${'1,'.repeat(200_000)}1]`))).toMatchObject({
+      error: { type: 'limit', limit: 'maxSizeRequest', status: 400 },
+    });
+    expect(errorOf(withArgument('1', 'c'.repeat(255)))).toBeNull();
+    expect(errorOf(withArgument('1', 'c'.repeat(256)))).toBe('notRequest');
   });
 });
 

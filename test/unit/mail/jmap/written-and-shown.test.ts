@@ -13,7 +13,8 @@ import {
 import { markPreview, markSubject, toWords } from '../../../../workers/mail/jmap/domain/highlight.ts';
 import { isKeyword, toKeywords, toLabel, toMarks } from '../../../../workers/mail/jmap/domain/keywords.ts';
 import { applyPatch } from '../../../../workers/mail/jmap/domain/patch.ts';
-import { resolveReferences } from '../../../../workers/mail/jmap/domain/result-references.ts';
+import { type EarlierAnswer, resolveReferences } from '../../../../workers/mail/jmap/domain/result-references.ts';
+import { RequestBudget } from '../../../../workers/shared/request-budget.ts';
 
 describe('a header field', () => {
   it('has lines of at most 76 characters, unless one word is longer', () => {
@@ -188,8 +189,13 @@ describe('a result reference', () => {
   const answers = [
     { name: 'A/get', callId: 'c', args: { list: [{ id: 1 }, { id: 2 }], none: [], text: 'x', nil: null } },
   ];
+  const source = (from: readonly EarlierAnswer[]) => ({
+    answers: from,
+    referencesMax: 1,
+    budget: new RequestBudget(1_000),
+  });
   const resolve = (path: string) => {
-    const found = resolveReferences({ other: 7, '#ids': { resultOf: 'c', name: 'A/get', path } }, answers);
+    const found = resolveReferences({ other: 7, '#ids': { resultOf: 'c', name: 'A/get', path } }, source(answers));
     return found.ok ? found.value : null;
   };
   it.each([
@@ -211,13 +217,13 @@ describe('a result reference', () => {
   );
   it('to lists of lists joins the outer ones only', () => {
     const nested = [{ name: 'A/get', callId: 'c', args: { list: [{ of: [[1], [2]] }, { of: [[3]] }] } }];
-    const found = resolveReferences({ '#ids': { resultOf: 'c', name: 'A/get', path: '/list/*/of' } }, nested);
+    const found = resolveReferences({ '#ids': { resultOf: 'c', name: 'A/get', path: '/list/*/of' } }, source(nested));
     expect(found).toEqual({ ok: true, value: { ids: [[1], [2], [3]] } });
   });
   it('without one of its members says which it must have', () => {
     for (const member of ['resultOf', 'name', 'path']) {
       const reference = { resultOf: 'c', name: 'A/get', path: '/list', [member]: undefined };
-      expect(resolveReferences({ '#ids': reference }, answers)).toMatchObject({
+      expect(resolveReferences({ '#ids': reference }, source(answers))).toMatchObject({
         error: { description: 'A result reference has resultOf, name and path.' },
       });
     }
@@ -229,7 +235,7 @@ describe('a result reference', () => {
     { resultOf: 'c', name: 'A/set', path: '/list' },
     { resultOf: 'd', name: 'A/get', path: '/list' },
   ])('%j is refused', (reference) => {
-    expect(resolveReferences({ '#ids': reference }, answers)).toMatchObject({
+    expect(resolveReferences({ '#ids': reference }, source(answers))).toMatchObject({
       ...{ ok: false, error: { type: 'invalidResultReference' } },
     });
   });

@@ -28,7 +28,7 @@ export const blobGet = method({
   run: async (call, args) => {
     const refusal = findGetError(args, (name) => KNOWN.includes(name));
     if (refusal) return err(refusal);
-    const properties = args.properties ?? DEFAULT_PROPERTIES;
+    const properties = [...new Set(args.properties ?? DEFAULT_PROPERTIES)];
     const list: Arguments[] = [];
     const notFound: string[] = [];
     let left = BLOB_BYTES_MAX;
@@ -43,7 +43,9 @@ export const blobGet = method({
       if (left < 0)
         return err({ type: 'requestTooLarge', description: `At most ${BLOB_BYTES_MAX} bytes. Download larger blobs.` });
       const bytes = isRead ? await readPieces(await blob.read()) : new Uint8Array();
-      list.push({ id, ...toAnswer(bytes, blob.sizeBytes, properties, args) });
+      const answer = { id, ...toAnswer(bytes, blob.sizeBytes, properties, args) };
+      call.parts.spendJson(answer);
+      list.push(answer);
     }
     return ok({ accountId: call.accountId, list, notFound });
   },

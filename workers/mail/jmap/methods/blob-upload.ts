@@ -5,7 +5,7 @@ import { readPieces } from '../../inbound/delivery.ts';
 import { toUploadBlobId } from '../domain/blob-id.ts';
 import { openBlob } from '../objects/blobs.ts';
 import { storeUpload, toMediaType } from '../objects/uploads.ts';
-import { accountArguments, idSchema, uintSchema } from '../protocol/arguments.ts';
+import { accountArguments, creationsSchema, idSchema, uintSchema } from '../protocol/arguments.ts';
 import { BLOB_BYTES_MAX, BLOB_SOURCES_MAX, OBJECTS_PER_SET_MAX } from '../protocol/limits.ts';
 import { type Arguments, type Call, method, type SetError } from '../protocol/method.ts';
 import { invalidProperties, resolveId, SetOutcome } from '../protocol/standard.ts';
@@ -22,7 +22,7 @@ const newBlobSchema = z.strictObject({
 
 export const blobUpload = method({
   capability: 'blob',
-  schema: z.strictObject({ ...accountArguments, create: z.record(z.string(), z.record(z.string(), z.unknown())) }),
+  schema: z.strictObject({ ...accountArguments, create: creationsSchema }),
   run: async (call, args) => {
     if (Object.keys(args.create).length > OBJECTS_PER_SET_MAX) return err({ type: 'requestTooLarge' });
     const outcome = new SetOutcome();

@@ -5,7 +5,7 @@ import { readPieces } from '../../inbound/delivery.ts';
 import { readHeaders } from '../../mime/mime-tree.ts';
 import { openBlob } from '../objects/blobs.ts';
 import { storeEmail } from '../objects/store-email.ts';
-import { accountArguments, idSchema, utcDateSchema } from '../protocol/arguments.ts';
+import { accountArguments, creationsSchema, idSchema, utcDateSchema } from '../protocol/arguments.ts';
 import { OBJECTS_PER_SET_MAX } from '../protocol/limits.ts';
 import { type Arguments, type Call, method, type SetError, toMethodError } from '../protocol/method.ts';
 import { invalidProperties, resolveId, SetOutcome } from '../protocol/standard.ts';
@@ -26,7 +26,7 @@ export const emailImport = method({
   schema: z.strictObject({
     ...accountArguments,
     ifInState: z.string().nullable().default(null),
-    emails: z.record(z.string(), z.record(z.string(), z.unknown())),
+    emails: creationsSchema,
   }),
   run: async (call, args) => {
     const before = await call.ask((mailbox) => mailbox.readEmails([]));

@@ -5,7 +5,7 @@ import { parseMessage } from '../../mime/parse.ts';
 import { findBlobSource, openMessageBlob } from '../objects/blobs.ts';
 import { isBodyPartProperty } from '../objects/body-parts.ts';
 import { DEFAULT_PARSE_PROPERTIES, isEmailProperty, toParsedEmail } from '../objects/email.ts';
-import { accountArguments, bodyArguments, idSchema } from '../protocol/arguments.ts';
+import { accountArguments, bodyArguments, idSchema, propertiesSchema } from '../protocol/arguments.ts';
 import { OBJECTS_PER_GET_MAX } from '../protocol/limits.ts';
 import { type Arguments, invalidArguments, method } from '../protocol/method.ts';
 import { resolveId } from '../protocol/standard.ts';
@@ -17,7 +17,7 @@ export const emailParse = method({
   schema: z.strictObject({
     ...accountArguments,
     blobIds: z.array(idSchema),
-    properties: z.array(z.string()).nullable().default(null),
+    properties: propertiesSchema,
     ...bodyArguments,
   }),
   run: async (call, args) => {
@@ -40,7 +40,10 @@ export const emailParse = method({
         const { text, attachments } = await parseMessage(message.bytes, message);
         const preview = text.replace(/\s+/g, ' ').trim().slice(0, PREVIEW_LENGTH_MAX);
         const hasAttachment = attachments.some(({ isInline }) => !isInline);
-        parsed[id] = toParsedEmail(message, { preview, hasAttachment }, id, properties, args);
+        parsed[id] = toParsedEmail(message, { preview, hasAttachment, blobId: id }, properties, {
+          ...args,
+          parts: call.parts,
+        });
       }
     }
     const orNull = <T extends object>(value: T): T | null => (Object.keys(value).length > 0 ? value : null);

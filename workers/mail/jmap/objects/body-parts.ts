@@ -1,4 +1,5 @@
 /** Describes the body of a message as JMAP does (RFC 8621 §4.1.4). */
+import type { RequestBudget } from '../../../shared/request-budget.ts';
 import type { OpenedMessage } from '../../checks/opened-message.ts';
 import { decodeText } from '../../domain/charset.ts';
 import { decodeContent } from '../../mime/content-decoding.ts';
@@ -121,11 +122,20 @@ function sortParts(
   if (htmlLength === htmlBody.length && textLength !== textBody.length) htmlBody.push(...textBody.slice(textLength));
 }
 
-export function toBodyPartJson(body: BodyPart, properties: readonly string[]): Arguments {
-  return Object.fromEntries(properties.map((name) => [name, readPartProperty(body, name, properties)]));
+/** @throws OverBudgetError if the properties exceed the budget for the parts of the answer. */
+export function toBodyPartJson(body: BodyPart, properties: readonly string[], parts: RequestBudget): Arguments {
+  return Object.fromEntries(
+    properties.map((name) => {
+      if (name === 'subParts')
+        return [name, body.subParts?.map((each) => toBodyPartJson(each, properties, parts)) ?? null];
+      const value = readPartProperty(body, name);
+      parts.spendJson({ [name]: value });
+      return [name, value];
+    }),
+  );
 }
 
-function readPartProperty(body: BodyPart, name: string, properties: readonly string[]): unknown {
+function readPartProperty(body: BodyPart, name: string): unknown {
   const { part } = body;
   const header = (field: string) => headerValue(part.headers, field);
   switch (name) {
@@ -161,8 +171,6 @@ function readPartProperty(body: BodyPart, name: string, properties: readonly str
         : null;
     case 'location':
       return header('content-location') || null;
-    case 'subParts':
-      return body.subParts?.map((each) => toBodyPartJson(each, properties)) ?? null;
     default: {
       const property = parseHeaderProperty(name);
       return property && readHeaderProperty(part.headers, property);

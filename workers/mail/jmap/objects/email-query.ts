@@ -5,12 +5,13 @@ import type { EmailFilter, EmailQuery, EmailSort, KeywordTest, TextPlace } from 
 import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../domain/keywords.ts';
 import { idSchema, uintSchema, utcDateSchema } from '../protocol/arguments.ts';
 import { type FilterTree, readFilter } from '../protocol/filter.ts';
+import { OBJECTS_PER_GET_MAX } from '../protocol/limits.ts';
 import { type Arguments, invalidArguments, type MethodError } from '../protocol/method.ts';
 
 const keywordSchema = z.string().min(1).max(255);
 const conditionSchema = z.strictObject({
   inMailbox: idSchema.nullable().optional(),
-  inMailboxOtherThan: z.array(idSchema).nullable().optional(),
+  inMailboxOtherThan: z.array(idSchema).max(OBJECTS_PER_GET_MAX).nullable().optional(),
   before: utcDateSchema.nullable().optional(),
   after: utcDateSchema.nullable().optional(),
   minSize: uintSchema.nullable().optional(),

@@ -2,11 +2,12 @@
 
 import type { MailAddress } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
 import type { EmailRecord } from '../../../../durable-objects/mailbox/jmap/email-read-store.ts';
+import type { RequestBudget } from '../../../shared/request-budget.ts';
 import type { OpenedMessage } from '../../checks/opened-message.ts';
 import { type HeaderField, readHeaders } from '../../mime/mime-tree.ts';
 import { toMessageBlobId } from '../domain/blob-id.ts';
 import { toKeywords } from '../domain/keywords.ts';
-import { BODY_VALUES_LENGTH_MAX } from '../protocol/limits.ts';
+import { BODY_VALUES_BYTES_MAX } from '../protocol/limits.ts';
 import type { Arguments } from '../protocol/method.ts';
 import {
   type BodyPart,
@@ -64,12 +65,17 @@ export const DEFAULT_PARSE_PROPERTIES: readonly string[] = [
   'attachments',
 ];
 
-export interface BodyOptions {
+export interface BodyArguments {
   readonly bodyProperties: readonly string[] | null;
   readonly fetchTextBodyValues: boolean;
   readonly fetchHTMLBodyValues: boolean;
   readonly fetchAllBodyValues: boolean;
   readonly maxBodyValueBytes: number;
+}
+
+export interface BodyOptions extends BodyArguments {
+  /** Budget for the parts of the answer. Each property of a message spends it when it is read. */
+  readonly parts: RequestBudget;
 }
 
 /** What must be read for the properties of a message: only the mailbox's record, also the header fields, or the whole message. */
@@ -92,23 +98,38 @@ export function toEmail(
   const content = read ? readContent(read, toMessageBlobId(record.id), properties, options) : null;
   return Object.fromEntries([
     ['id', record.id],
-    ...properties.map((name) => [name, readMetadata(record, name) ?? content?.(name) ?? readField(record, name)]),
+    ...readEach(
+      properties,
+      options,
+      (name) => readMetadata(record, name) ?? content?.(name) ?? readField(record, name),
+    ),
   ]);
 }
+
+/** Reads properties one after another. @throws OverBudgetError before the next one, if the answer has become too large. */
+const readEach = (
+  properties: readonly string[],
+  { parts }: BodyOptions,
+  read: (name: string) => unknown,
+): (readonly [name: string, value: unknown])[] =>
+  properties.map((name) => {
+    const value = read(name);
+    parts.spendJson({ [name]: value });
+    return [name, value];
+  });
 
 /** Makes the Email of a message that is not stored. It has only properties of the content. */
 export function toParsedEmail(
   message: OpenedMessage,
-  known: { readonly preview: string; readonly hasAttachment: boolean },
-  blobId: string,
+  known: { readonly preview: string; readonly hasAttachment: boolean; readonly blobId: string },
   properties: readonly string[],
   options: BodyOptions,
 ): Arguments {
   const { headers } = readHeaders(message.bytes);
-  const content = readContent({ headers, message }, blobId, properties, options);
-  const metadata: Arguments = { ...known, blobId, size: message.sizeBytes };
+  const content = readContent({ headers, message }, known.blobId, properties, options);
+  const metadata: Arguments = { ...known, size: message.sizeBytes };
   return Object.fromEntries(
-    properties.map((name) => [name, Object.hasOwn(metadata, name) ? metadata[name] : (content(name) ?? null)]),
+    readEach(properties, options, (name) => (Object.hasOwn(metadata, name) ? metadata[name] : (content(name) ?? null))),
   );
 }
 
@@ -181,7 +202,6 @@ function readContent(
 ): (name: string) => unknown {
   const body = message && decideNeed(properties) === 'message' ? readBody(message, blobId) : null;
   const partProperties = options.bodyProperties ?? DEFAULT_BODY_PROPERTIES;
-  const toJson = (part: BodyPart) => toBodyPartJson(part, partProperties);
   return (name) => {
     if (name === 'headers') return listHeaders({ headers });
     const field = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
@@ -191,9 +211,12 @@ function readContent(
       return property && readHeaderProperty(headers, property);
     }
     if (!body) return undefined;
-    if (name === 'bodyStructure') return toBodyPartJson(body.structure, [...new Set([...partProperties, 'subParts'])]);
+    const parts = options.parts.copy();
+    if (name === 'bodyStructure')
+      return toBodyPartJson(body.structure, [...new Set([...partProperties, 'subParts'])], parts);
     if (name === 'bodyValues') return readBodyValues(body, options);
-    if (name === 'textBody' || name === 'htmlBody' || name === 'attachments') return body[name].map(toJson);
+    if (name === 'textBody' || name === 'htmlBody' || name === 'attachments')
+      return body[name].map((part) => toBodyPartJson(part, partProperties, parts));
     return undefined;
   };
 }
@@ -205,13 +228,13 @@ function readBodyValues(body: MessageBody, options: BodyOptions): Record<string,
     ...(options.fetchAllBodyValues ? listLeaves(body.structure) : []),
   ]);
   const values: Record<string, BodyValue> = {};
-  let left = BODY_VALUES_LENGTH_MAX;
+  let left = BODY_VALUES_BYTES_MAX;
   for (const each of wanted) {
     // The body values omit large attachments, which are not in memory. Clients download them as blobs.
     if (each.partId === null || each.part.cut || !each.part.type.startsWith('text/')) continue;
     const max = options.maxBodyValueBytes === 0 ? left : Math.min(left, options.maxBodyValueBytes);
     values[each.partId] = readBodyValue(each, Math.max(1, max));
-    left -= values[each.partId]?.value.length ?? 0;
+    left -= Buffer.byteLength(values[each.partId]?.value ?? '');
   }
   return values;
 }

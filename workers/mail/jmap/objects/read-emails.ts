@@ -5,7 +5,7 @@ import { readHeaders } from '../../mime/mime-tree.ts';
 import { toMessageBlobId } from '../domain/blob-id.ts';
 import type { Arguments, Call } from '../protocol/method.ts';
 import { findBlobSource, openMessageBlob } from './blobs.ts';
-import { type BodyOptions, decideNeed, toEmail } from './email.ts';
+import { type BodyArguments, decideNeed, toEmail } from './email.ts';
 
 /** Messages read in parallel. An invocation may have six open connections. */
 const READS_AT_ONCE = 4;
@@ -16,8 +16,9 @@ export async function toEmails(
   call: Call,
   records: readonly EmailRecord[],
   properties: readonly string[],
-  options: BodyOptions,
+  args: BodyArguments,
 ): Promise<Arguments[]> {
+  const options = { ...args, parts: call.parts };
   const need = decideNeed(properties);
   if (need === 'record') return records.map((record) => toEmail(record, null, properties, options));
   const emails: Arguments[] = [];

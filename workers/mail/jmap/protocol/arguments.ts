@@ -1,6 +1,6 @@
 /** Schemas of arguments that several methods have (RFC 8620 §5). */
 import { z } from '@hono/zod-openapi';
-import { CHANGES_LIMIT_MAX } from './limits.ts';
+import { CHANGES_LIMIT_MAX, PROPERTIES_PER_CALL_MAX, SORT_PROPERTIES_MAX } from './limits.ts';
 
 /**
  * Schema of ids. RFC 8620 §1.2 allows 1 to 255 characters; a creation id has `#` before it. Up to 1,000 characters are accepted, so
@@ -17,10 +17,13 @@ export const utcDateSchema = z
   .refine((text) => Number.isFinite(Date.parse(text)), 'Not a time.');
 export const accountArguments = { accountId: z.string() };
 
+/** Names of properties. Their number is limited, because each one may repeat a long header field. */
+export const propertiesSchema = z.array(z.string()).max(PROPERTIES_PER_CALL_MAX).nullable().default(null);
+
 export const getArguments = {
   ...accountArguments,
   ids: z.array(idSchema).nullable().default(null),
-  properties: z.array(z.string()).nullable().default(null),
+  properties: propertiesSchema,
 };
 export const changesArguments = {
   ...accountArguments,
@@ -28,10 +31,12 @@ export const changesArguments = {
   maxChanges: z.int().min(1).max(UINT_MAX).nullable().default(null),
 };
 const objectSchema = z.record(z.string(), z.unknown());
+/** New objects by creation id. RFC 8620 §1.2 limits an id to 255 characters. */
+export const creationsSchema = z.record(z.string().max(255), objectSchema);
 export const setArguments = {
   ...accountArguments,
   ifInState: z.string().nullable().default(null),
-  create: z.record(z.string(), objectSchema).nullable().default(null),
+  create: creationsSchema.nullable().default(null),
   update: z.record(z.string(), objectSchema).nullable().default(null),
   destroy: z.array(idSchema).nullable().default(null),
 };
@@ -40,10 +45,11 @@ export const comparatorArguments = {
   isAscending: z.boolean().default(true),
   collation: z.string().optional(),
 };
+const sortSchema = z.array(z.looseObject(comparatorArguments)).max(SORT_PROPERTIES_MAX).nullable().default(null);
 export const queryArguments = {
   ...accountArguments,
   filter: objectSchema.nullable().default(null),
-  sort: z.array(z.looseObject(comparatorArguments)).nullable().default(null),
+  sort: sortSchema,
   position: intSchema.default(0),
   anchor: idSchema.nullable().default(null),
   anchorOffset: intSchema.default(0),
@@ -53,7 +59,7 @@ export const queryArguments = {
 export const queryChangesArguments = {
   ...accountArguments,
   filter: objectSchema.nullable().default(null),
-  sort: z.array(z.looseObject(comparatorArguments)).nullable().default(null),
+  sort: sortSchema,
   sinceQueryState: z.string(),
   maxChanges: z.int().min(1).max(UINT_MAX).nullable().default(null),
   upToId: idSchema.nullable().default(null),
@@ -64,7 +70,7 @@ export const toChangesLimit = (asked: number | null): number => Math.min(asked ?
 
 /** Arguments about body values, of Email/get and Email/parse (RFC 8621 §4.2). */
 export const bodyArguments = {
-  bodyProperties: z.array(z.string()).nullable().default(null),
+  bodyProperties: propertiesSchema,
   fetchTextBodyValues: z.boolean().default(false),
   fetchHTMLBodyValues: z.boolean().default(false),
   fetchAllBodyValues: z.boolean().default(false),

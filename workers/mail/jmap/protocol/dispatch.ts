@@ -2,9 +2,17 @@
 import type { UserPrincipal } from '../../../identity/index.ts';
 import { createClock } from '../../../shared/clock.ts';
 import { logError } from '../../../shared/log.ts';
+import { OverBudgetError, RequestBudget } from '../../../shared/request-budget.ts';
 import { err } from '../../../shared/result.ts';
 import { callMailbox } from '../../routes/route.ts';
 import { type EarlierAnswer, resolveReferences } from '../domain/result-references.ts';
+import {
+  ANSWERS_BYTES_MAX,
+  CALL_ID_LENGTH_MAX,
+  CHANGE_ANSWER_BYTES,
+  ERRORS_BYTES,
+  REFERENCES_PER_CALL_MAX,
+} from './limits.ts';
 import {
   type Answer,
   type Arguments,
@@ -51,6 +59,21 @@ export async function dispatch(
   };
 }
 
+/** Error of a call whose references or answer exceed the budget of the request. Nothing was changed. */
+const TOO_LARGE: MethodError = {
+  type: 'requestTooLarge',
+  description: `The answers of a request, and the values that it refers to, have at most ${ANSWERS_BYTES_MAX} bytes. Ask for less, or in several requests.`,
+};
+/** Error of a call that changed something, but whose answer exceeds the budget. Its client must read the state again. */
+const CHANGED_TOO_LARGE: MethodError = {
+  type: 'serverPartialFail',
+  description: 'The changes were made, but the answer is too large.',
+};
+/** RFC 8620 §5 and its extensions name methods by what they do. These change something. */
+const CHANGES_STATE = /\/(?:set|import|upload|copy)$/;
+/** Descriptions may quote the request. `ERRORS_BYTES` has room for this length. */
+const DESCRIPTION_LENGTH_MAX = 500;
+
 class RequestRun {
   readonly answers: EarlierAnswer[] = [];
   readonly created: Map<string, string>;
@@ -59,6 +82,7 @@ class RequestRun {
   readonly #user: UserPrincipal;
   readonly #using: ReadonlySet<string>;
   readonly #methods: MethodTable;
+  readonly #budget = new RequestBudget(ANSWERS_BYTES_MAX);
 
   constructor(env: Env, user: UserPrincipal, request: JmapRequest, methods: MethodTable) {
     this.#env = env;
@@ -66,28 +90,72 @@ class RequestRun {
     this.#using = new Set([...request.using, ...(request.using.includes(CAPABILITIES.mail) ? OPENED_BY_MAIL : [])]);
     this.#methods = methods;
     this.created = new Map(Object.entries(request.createdIds ?? {}));
+    this.#budget.spend(ERRORS_BYTES);
+    // A request has fewer bytes than the budget, so this never exceeds it.
+    this.#budget.spendJson(request.createdIds);
   }
 
   /** Runs one call. @param isImplicit true for a call that another method makes; the client need not name its capability. */
   async call(name: string, args: Arguments, callId: string, isImplicit = false): Promise<void> {
     // A method's answer comes before the answers of the calls that it makes.
     const followers: [string, Arguments][] = [];
-    const answer = await this.#answer(name, args, isImplicit, async (...follower) => {
-      followers.push(follower);
-    });
+    const createdBefore = this.created.size;
+    const answer = this.#count(
+      name,
+      await this.#answer(name, args, isImplicit, async (...follower) => {
+        followers.push(follower);
+      }),
+      createdBefore,
+    );
     this.answers.push(
-      answer.ok ? { name, args: answer.value, callId } : { name: 'error', args: { ...answer.error }, callId },
+      answer.ok
+        ? { name, args: answer.value, callId }
+        : { name: 'error', args: toErrorArguments(answer.error), callId },
     );
     for (const follower of followers) await this.call(...follower, callId, true);
+  }
+
+  /** Counts an answer before it is kept. @returns the answer; an error if it exceeds the budget. */
+  #count(name: string, answer: Answer, createdBefore: number): Answer {
+    if (!answer.ok) return answer;
+    try {
+      this.#budget.spendJson(Object.fromEntries([...this.created].slice(createdBefore)));
+      this.#budget.spendJson([name, answer.value]);
+      this.#budget.spend(CALL_ID_LENGTH_MAX);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof OverBudgetError)) throw error;
+      return err(CHANGES_STATE.test(name) ? CHANGED_TOO_LARGE : TOO_LARGE);
+    }
   }
 
   async #answer(name: string, args: Arguments, isImplicit: boolean, alsoRun: Call['alsoRun']): Promise<Answer> {
     const method = Object.hasOwn(this.#methods, name) ? this.#methods[name] : undefined;
     const isNamed = method && (isImplicit || this.#using.has(CAPABILITIES[method.capability]));
     if (!isNamed) return err({ type: 'unknownMethod' });
-    const resolved = resolveReferences(args, this.answers);
-    if (!resolved.ok) return resolved;
-    const parsed = method.schema.safeParse(resolved.value);
+    try {
+      const resolved = resolveReferences(args, {
+        answers: this.answers,
+        referencesMax: REFERENCES_PER_CALL_MAX,
+        budget: this.#budget,
+      });
+      if (!resolved.ok) return resolved;
+      // A budget that is used up refuses each further call before it does any work.
+      const neededBytes = CHANGES_STATE.test(name) ? CHANGE_ANSWER_BYTES : 1;
+      if (this.#budget.leftBytes < neededBytes) return err(TOO_LARGE);
+      return await this.#run(method, resolved.value, alsoRun);
+    } catch (error) {
+      if (error instanceof OverBudgetError) {
+        this.#budget.exhaust();
+        return err(TOO_LARGE);
+      }
+      logError('jmap_method_failed', error, { method: name });
+      return err({ type: 'serverFail' });
+    }
+  }
+
+  async #run(method: Method, args: Arguments, alsoRun: Call['alsoRun']): Promise<Answer> {
+    const parsed = method.schema.safeParse(args);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
       return err(invalidArguments(`${issue?.path.join('.') || 'arguments'}: ${issue?.message ?? ''}`));
@@ -99,17 +167,13 @@ class RequestRun {
       user: this.#user,
       accountId: this.#user.userId,
       now: createClock(this.#env)(),
+      parts: this.#budget.copy(),
       created: this.created,
       folders: this.folders,
       ask: (question) => callMailbox(this.#env, this.#user.userId, question),
       alsoRun,
     };
-    try {
-      return await method.run(call, parsed.data);
-    } catch (error) {
-      logError('jmap_method_failed', error, { method: name });
-      return err({ type: 'serverFail' });
-    }
+    return method.run(call, parsed.data);
   }
 
   #findAccountError({ accountId, fromAccountId }: Arguments): MethodError | null {
@@ -119,3 +183,8 @@ class RequestRun {
     return accountId === undefined || accountId === this.#user.userId ? null : { type: 'accountNotFound' };
   }
 }
+
+const toErrorArguments = ({ type, description }: MethodError): Arguments => ({
+  type,
+  ...(description === undefined ? {} : { description: description.slice(0, DESCRIPTION_LENGTH_MAX) }),
+});

@@ -4,6 +4,24 @@
 export const UPLOAD_BYTES_MAX = 40 * 1024 * 1024;
 export const REQUEST_BYTES_MAX = 8 * 1024 * 1024;
 export const CALLS_PER_REQUEST_MAX = 32;
+/** Maximum depth of the JSON of a request. The parts of a new message, 20 deep, need about 50. */
+export const REQUEST_DEPTH_MAX = 64;
+/** Maximum of values in the JSON of a request. 500 new messages have about 50,000. */
+export const REQUEST_VALUES_MAX = 200_000;
+export const CALL_ID_LENGTH_MAX = 255;
+/**
+ * Maximum of bytes of all answers of a request, plus the bytes that its references to earlier answers bring. 256 messages with
+ * bodies of 35 KB fit, and so does the longest text of one message. An answer is in memory as values, as text and as bytes, which
+ * takes up to five times its size. An isolate has 128 MB for all its requests.
+ */
+export const ANSWERS_BYTES_MAX = 10_000_000;
+/** Part of `ANSWERS_BYTES_MAX` that is kept for errors, so that each call can be answered. */
+export const ERRORS_BYTES = 300_000;
+/** Bytes that must be left before a method that changes something runs. The answer about 500 new objects fits. */
+export const CHANGE_ANSWER_BYTES = 1_000_000;
+export const REFERENCES_PER_CALL_MAX = 16;
+export const PROPERTIES_PER_CALL_MAX = 100;
+export const SORT_PROPERTIES_MAX = 20;
 export const OBJECTS_PER_GET_MAX = 500;
 export const OBJECTS_PER_SET_MAX = 500;
 /** Maximum of running requests and uploads, per user and isolate (`running-requests.ts`). */
@@ -15,8 +33,8 @@ export const CHANGES_LIMIT_MAX = 1_000;
 export const MAILBOX_NAME_BYTES_MAX = 400;
 export const MAILBOX_DEPTH_MAX = 10;
 export const MAILBOXES_PER_EMAIL_MAX = 50;
-/** Maximum of characters of all body values in one answer. An isolate has 128 MB for all its requests. */
-export const BODY_VALUES_LENGTH_MAX = 8_000_000;
+/** Maximum of bytes of the body values of one message. They fit into `ANSWERS_BYTES_MAX`. */
+export const BODY_VALUES_BYTES_MAX = 8_000_000;
 /** Maximum of bytes and sources of one Blob/upload or Blob/get (RFC 9404 §4). */
 export const BLOB_BYTES_MAX = 5 * 1024 * 1024;
 export const BLOB_SOURCES_MAX = 64;

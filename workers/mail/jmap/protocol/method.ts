@@ -3,6 +3,7 @@ import type { z } from '@hono/zod-openapi';
 import type { JmapFolder } from '../../../../durable-objects/mailbox/jmap/folder-read-store.ts';
 import type { UserPrincipal } from '../../../identity/index.ts';
 import type { Problem } from '../../../shared/problem.ts';
+import type { RequestBudget } from '../../../shared/request-budget.ts';
 import type { Result } from '../../../shared/result.ts';
 import type { MailboxRpc } from '../../bindings/mailbox.ts';
 import type { MailError } from '../../schemas/errors.ts';
@@ -22,6 +23,7 @@ export type Capability = keyof typeof CAPABILITIES;
 export type MethodErrorType =
   | 'serverUnavailable'
   | 'serverFail'
+  | 'serverPartialFail'
   | 'unknownMethod'
   | 'invalidArguments'
   | 'invalidResultReference'
@@ -64,6 +66,11 @@ export interface Call {
   /** Id of the user's only account, the user's own mailbox. It is the user id. */
   readonly accountId: string;
   readonly now: number;
+  /**
+   * Budget for the parts of the answer. A method with a large answer spends it while it collects the parts, so that it stops early.
+   * The whole answer is counted again, against the budget of the request.
+   */
+  readonly parts: RequestBudget;
   /** Ids of the objects that this request created, by creation id. */
   readonly created: Map<string, string>;
   /** The folders, if they were read together with the credential and this call needs them; otherwise null. */

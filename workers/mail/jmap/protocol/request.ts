@@ -1,13 +1,20 @@
 /** Parses the request object (RFC 8620 §3.3). Any other document is refused as a whole (§3.6.1). */
 import { z } from '@hono/zod-openapi';
 import { addApiHeaders } from '../../../shared/api-headers.ts';
+import { findExceededBound } from '../../../shared/request-budget.ts';
 import { err, ok, type Result } from '../../../shared/result.ts';
-import { CALLS_PER_REQUEST_MAX, REQUEST_BYTES_MAX } from './limits.ts';
+import {
+  CALL_ID_LENGTH_MAX,
+  CALLS_PER_REQUEST_MAX,
+  REQUEST_BYTES_MAX,
+  REQUEST_DEPTH_MAX,
+  REQUEST_VALUES_MAX,
+} from './limits.ts';
 import { type Arguments, CAPABILITIES, type Invocation } from './method.ts';
 
 const requestSchema = z.object({
   using: z.array(z.string()),
-  methodCalls: z.array(z.tuple([z.string(), z.record(z.string(), z.unknown()), z.string()])),
+  methodCalls: z.array(z.tuple([z.string(), z.record(z.string(), z.unknown()), z.string().max(CALL_ID_LENGTH_MAX)])),
   createdIds: z.record(z.string(), z.string()).nullish(),
 });
 
@@ -35,6 +42,17 @@ export function parseRequest(contentType: string, bytes: Uint8Array): Result<Jma
       status: 400,
       limit: 'maxSizeRequest',
       detail: `A request has at most ${REQUEST_BYTES_MAX} bytes.`,
+    });
+  const exceeded = findExceededBound(bytes, { depthMax: REQUEST_DEPTH_MAX, valuesMax: REQUEST_VALUES_MAX });
+  // A parser may limit the depth of JSON (RFC 8259 §9).
+  if (exceeded === 'depthMax')
+    return err({ type: 'notJSON', status: 400, detail: `The JSON nests at most ${REQUEST_DEPTH_MAX} levels.` });
+  if (exceeded === 'valuesMax')
+    return err({
+      type: 'limit',
+      status: 400,
+      limit: 'maxSizeRequest',
+      detail: `A request has at most ${REQUEST_VALUES_MAX} values.`,
     });
   const json = parseJson(bytes);
   if (json === undefined) return err({ type: 'notJSON', status: 400, detail: 'The request is not JSON in UTF-8.' });

@@ -4,7 +4,7 @@ import type { Idempotency } from '../../../../durable-objects/mailbox/drafts/kep
 import { putBlob, userPrefix } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { toAddress } from '../../domain/email-address.ts';
-import { cleanHtml } from '../../mime/clean-html.ts';
+import { cleanDraftHtml, cleanHtml } from '../../mime/clean-html.ts';
 import type { FoundFile } from './attached-files.ts';
 import type { SubmitRequest } from './request-schema.ts';
 import { toRecipients, toReplyTo } from './sent-copy.ts';
@@ -42,7 +42,7 @@ export async function keepAsDraft(
     ...toRecipients(request),
     subject: request.subject ?? '',
     body: request.body ?? '',
-    html: request.html ?? null,
+    html: request.html === undefined ? null : cleanDraftHtml(request.html),
     attachmentIds,
     inReplyTo: request.in_reply_to ?? null,
     references: request.references ?? [],
