@@ -172,17 +172,23 @@ export function findPastedFiles(event: ClipboardEvent): File[] {
 }
 
 /**
- * Inserts files into the editor that has just replaced the plain text.
- * @param before the plain text before its cursor. Each line of it became one element, so it tells where to insert.
+ * Focuses the editor that has just replaced the plain text.
+ * @param before the plain text before its cursor. Each line of it became one element, so it tells where the cursor was.
  */
-export function insertIntoEditor(files: readonly File[], before: string): void {
+export function focusEditorAt(before: string): HTMLElement | null {
   const editor = document.querySelector<HTMLElement>('.compose-body.rich');
-  if (!editor) return;
+  if (!editor) return null;
   const lines = before.split('\n');
   const line = editor.children[lines.length - 1];
   const words = line?.firstChild;
   editor.focus();
   if (words?.nodeType === Node.TEXT_NODE) getSelection()?.collapse(words, lines.at(-1)?.length ?? 0);
   else if (line) getSelection()?.collapse(line, 0);
-  insertFiles(editor, files);
+  return editor;
+}
+
+/** Inserts files into the editor that has just replaced the plain text. @param before the plain text before its cursor. */
+export function insertIntoEditor(files: readonly File[], before: string): void {
+  const editor = focusEditorAt(before);
+  if (editor) insertFiles(editor, files);
 }

@@ -1,0 +1,91 @@
+/**
+ * Keys that are pressed between a command that opens a window and the window's first field. They wait, and the field gets them in
+ * their order as soon as it has the focus. A page cannot repeat a key press of the user, so this does what the browser does for the
+ * keys of written text.
+ */
+import { palette } from '../../shared/commands.ts';
+import { compose } from '../compose/compose-store.ts';
+
+interface Pressed {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly shiftKey: boolean;
+}
+
+const STOPS = 'input:not([type="hidden"]), textarea, [contenteditable], select, button, a[href]';
+const MOVES = /^(?:Arrow|Page)|^(?:Home|End|Delete)$/;
+/** Frames to wait for the focus of a window that is there. A reply may move into its conversation first. */
+const FOCUS_FRAMES_MAX = 60;
+
+let waiting: Pressed[] = [];
+let isGiving = false;
+
+/** Returns the window that is opening or open, if its code or its message is loaded first. */
+const findWindow = (): Element | null => document.querySelector(palette.get().isOpen ? 'dialog.palette' : '.compose');
+const hasFocus = (): boolean => findWindow()?.contains(document.activeElement) === true;
+
+/** Whether a window was asked for that is not there yet. */
+function isOpening(): boolean {
+  if (palette.get().isOpen) return !hasFocus();
+  const { writing, isOpening: isRead, isSending } = compose.get();
+  return isRead || (writing !== null && !isSending && findWindow() === null);
+}
+
+/** Whether a window handles the key. Other keys, such as F5 and Ctrl+R, belong to the browser. */
+function isForWindow({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  if (altKey) return false;
+  if (ctrlKey || metaKey) return key === 'Enter' || (shiftKey && /^[BC]$/i.test(key));
+  return [...key].length === 1 || ['Tab', 'Enter', 'Backspace', 'Escape'].includes(key) || MOVES.test(key);
+}
+
+/** Holds a key back if a window is opening. */
+export function holdKey(event: KeyboardEvent): void {
+  if (!(isGiving || isOpening()) || !isForWindow(event)) return;
+  const { key, ctrlKey, metaKey, shiftKey } = event;
+  event.preventDefault();
+  event.stopPropagation();
+  waiting.push({ key, ctrlKey, metaKey, shiftKey });
+  // A message that cannot be read, on a line that hangs, must not keep the keys for ever.
+  if (key === 'Escape') {
+    waiting = [];
+    compose.set({ isOpening: false });
+  }
+  if (!isGiving) void giveKeys();
+}
+
+const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+/** Lets the page render what the key before changed. */
+const rendered = () => new Promise((resolve) => setTimeout(resolve));
+
+async function giveKeys(): Promise<void> {
+  isGiving = true;
+  while (isOpening()) await nextFrame();
+  for (let pressed = waiting.shift(); pressed; pressed = waiting.shift()) {
+    for (let frame = 0; frame < FOCUS_FRAMES_MAX && findWindow() && !hasFocus(); frame += 1) await nextFrame();
+    if (hasFocus()) give(pressed, document.activeElement as HTMLElement);
+    // The window did not open, for example because its message could not be read. The keys were meant for it.
+    else waiting = [];
+    await rendered();
+  }
+  isGiving = false;
+}
+
+function give(pressed: Pressed, element: HTMLElement): void {
+  const event = new KeyboardEvent('keydown', { ...pressed, bubbles: true, cancelable: true });
+  if (!element.dispatchEvent(event) || pressed.ctrlKey || pressed.metaKey) return;
+  const { key, shiftKey } = pressed;
+  if (key === 'Tab') moveFocus(element, shiftKey ? -1 : 1);
+  else if (element.matches('button, a') && (key === 'Enter' || key === ' ')) element.click();
+  else if (key === 'Backspace') document.execCommand('delete');
+  else if (key === 'Enter' && element.matches('textarea')) document.execCommand('insertText', false, '\n');
+  else if (key === 'Enter') document.execCommand('insertParagraph');
+  else if ([...key].length === 1) document.execCommand('insertText', false, key);
+}
+
+function moveFocus(from: HTMLElement, by: 1 | -1): void {
+  const stops = [...(findWindow()?.querySelectorAll<HTMLElement>(STOPS) ?? [])].filter(
+    (element) => element.tabIndex >= 0 && !element.matches(':disabled') && element.checkVisibility(),
+  );
+  stops[stops.indexOf(from) + by]?.focus();
+}
