@@ -14,6 +14,7 @@ interface Pressed {
 }
 
 const STOPS = 'input:not([type="hidden"]), textarea, [contenteditable], select, button, a[href]';
+const FIELDS = 'input, textarea, [contenteditable]';
 const MOVES = /^(?:Arrow|Page)|^(?:Home|End|Delete)$/;
 /** Frames to wait for the focus of a window that is there. A reply may move into its conversation first. */
 const FOCUS_FRAMES_MAX = 60;
@@ -76,8 +77,10 @@ function give(pressed: Pressed, element: HTMLElement): void {
   if (!element.dispatchEvent(event) || pressed.ctrlKey || pressed.metaKey) return;
   const { key, shiftKey } = pressed;
   if (key === 'Tab') moveFocus(element, shiftKey ? -1 : 1);
-  else if (element.matches('button, a') && (key === 'Enter' || key === ' ')) element.click();
-  else if (key === 'Backspace') document.execCommand('delete');
+  else if (!element.matches(FIELDS)) {
+    // Text commands would change the field that has the selection, even without the focus.
+    if (key === 'Enter' || key === ' ') element.click();
+  }  else if (key === 'Backspace') document.execCommand('delete');
   else if (key === 'Enter' && element.matches('textarea')) document.execCommand('insertText', false, '\n');
   else if (key === 'Enter') document.execCommand('insertParagraph');
   else if ([...key].length === 1) document.execCommand('insertText', false, key);

@@ -17,13 +17,13 @@ import { useStore } from '../../shared/store.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { view } from '../model/view.ts';
 import { type CopyField, findCopyField, Head } from './compose-head.tsx';
-import { change, closeWriting, discard, makePlain, makeRich } from './compose-state.ts';
+import { change, closeWriting, discard, makePlain } from './compose-state.ts';
 import { type ComposeState, compose } from './compose-store.ts';
 import { DraftChoice } from './draft-choice-panel.tsx';
 import { Files } from './files.tsx';
-import { switchToPlain, switchToRich } from './format-switch.ts';
+import { pasteIntoPlain, switchToPlain, switchToRich } from './format-switch.ts';
 import { QuotedMessage } from './quoted-message.tsx';
-import { findPastedFiles, insertIntoEditor, RichEditor } from './rich-editor.tsx';
+import { RichEditor } from './rich-editor.tsx';
 import { Schedule } from './schedule.tsx';
 import { findSendQuestion } from './send-questions.ts';
 import { findSendProblem, send } from './sending.ts';
@@ -159,16 +159,7 @@ export function Compose() {
     if (event.key === 'Escape') void closeWriting();
   };
   const onPaste = (event: ClipboardEvent) => {
-    const files = findPastedFiles(event);
-    if (files.length === 0 || writing.html !== null) return;
-    event.preventDefault();
-    if (!files.some((file) => file.type.startsWith('image/'))) {
-      attach(files);
-      return;
-    }
-    const { selectionStart } = event.currentTarget as HTMLTextAreaElement;
-    flushSync(makeRich);
-    insertIntoEditor(files, writing.body.slice(0, selectionStart));
+    if (writing.html === null) pasteIntoPlain(event, writing.body);
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
@@ -262,9 +253,9 @@ export function Compose() {
             onClick={writing.rich === null ? switchToRich : switchToPlain}
           />
         )}
-        <span className="grow" />
+        {/* Not in the corner: on a phone, the button that opens this window is there, and a second tap must not discard. */}
+        <IconButton icon="trash" label={t.discard} className="discard" onClick={() => void discard()} />
         <Menu icon="more" label={t.options} commands={listOptions(writing)} />
-        <IconButton icon="trash" label={t.discard} onClick={() => void discard()} />
       </footer>
     </section>
   );

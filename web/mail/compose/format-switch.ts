@@ -1,8 +1,14 @@
 /** Switches between plain and formatted text. The cursor stays at its place, and the text keeps the focus. */
+import type { ClipboardEvent } from 'react';
 import { flushSync } from 'react-dom';
+import { plural } from '../../shared/texts/index.ts';
+import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
+import { showToast } from '../../shared/toasts.tsx';
 import { makePlain, makeRich } from './compose-state.ts';
 import { compose } from './compose-store.ts';
-import { focusEditorAt } from './rich-editor.tsx';
+import { readPasted } from './pasting.ts';
+import { focusEditorAt, insertPasted } from './rich-editor.tsx';
+import { attach } from './uploads.ts';
 
 const findText = (): HTMLElement | null => document.querySelector<HTMLElement>('.compose-body');
 
@@ -37,4 +43,24 @@ export function switchToPlain(): void {
   const text = findText();
   text?.focus();
   if (text instanceof HTMLTextAreaElement) text.setSelectionRange(at, at);
+}
+
+/**
+ * Handles a paste into plain text. Pictures that come with their bytes turn the text into formatted text, which can show them. Other
+ * files are attached, and the browser inserts plain text.
+ */
+export function pasteIntoPlain(event: ClipboardEvent, body: string): void {
+  const pasted = readPasted(event.clipboardData);
+  const hasPictures = pasted.files.some((file) => file.type.startsWith('image/'));
+  if (!hasPictures) {
+    if (pasted.files.length > 0) event.preventDefault();
+    if (pasted.files.length > 0) attach(pasted.files);
+    else if (pasted.leftOut > 0) showToast(plural(mailComposeTexts.window.picturesLeftOut, pasted.leftOut), { durationMs: 8000 });
+    return;
+  }
+  event.preventDefault();
+  const { selectionStart } = event.currentTarget as HTMLTextAreaElement;
+  flushSync(makeRich);
+  const editor = focusEditorAt(body.slice(0, selectionStart));
+  if (editor) insertPasted(editor, pasted);
 }
