@@ -1,9 +1,9 @@
 /** Tests that a conversation has an address: links, reload, Back and Forward, bookmarks, new tabs and notifications. */
 import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, it } from 'vitest';
-import { awaitCount, deliver, folder, importLetters, letter, messageText, openRow, row, signIn } from './mail-page.ts';
 import { listFolder, type MailUser, registerUser } from '../support/mail.ts';
 import { eventually, hasChromium, launchWholeChromium } from './chromium.ts';
+import { awaitCount, deliver, folder, importLetters, letter, messageText, openRow, row, signIn } from './mail-page.ts';
 import { useStage } from './stage.ts';
 
 const hashOf = (page: Page) => new URL(page.url()).hash;
@@ -64,7 +64,9 @@ describe.skipIf(!hasChromium)('the address of a conversation', () => {
     await row(page, 'Alpha').waitFor();
     const [opened] = await Promise.all([
       page.context().waitForEvent('page'),
-      row(page, 'Alpha').getByRole('link').click({ modifiers: ['ControlOrMeta'] }),
+      row(page, 'Alpha')
+        .getByRole('link')
+        .click({ modifiers: ['ControlOrMeta'] }),
     ]);
     await messageText(opened, 'About Alpha.').waitFor();
     expect(await openSubject(page)).toEqual([]);
@@ -75,8 +77,8 @@ describe.skipIf(!hasChromium)('the address of a conversation', () => {
     // The conversation is not in this list, but keys act on it.
     await mark.locator('.thread-subject').click();
     await mark.keyboard.press('s');
-    await eventually(async () =>
-      (await listFolder(stage.server, user, 'inbox')).filter(({ is_flagged }) => is_flagged).length,
+    await eventually(
+      async () => (await listFolder(stage.server, user, 'inbox')).filter(({ is_flagged }) => is_flagged).length,
     ).toBe(1);
     await mark.goBack();
     await eventually(() => openSubject(mark)).toEqual([]);

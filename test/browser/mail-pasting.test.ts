@@ -76,12 +76,18 @@ describe.skipIf(!hasChromium)('pasting', () => {
   it('keeps the pictures that come with their bytes, and says which are left out', async () => {
     const { page, user } = await write('Report');
     await page.getByRole('button', { name: 'Format the text' }).click();
-    await copy(page, '<p>Before <img src="https://pictures.test/a.png"> after <img src="https://pictures.test/b.png"></p>', true);
+    await copy(
+      page,
+      '<p>Before <img src="https://pictures.test/a.png"> after <img src="https://pictures.test/b.png"></p>',
+      true,
+    );
     await page.keyboard.press('Control+v');
     await eventually(() => widths(page)).toEqual([2]);
     await page.getByText('A picture was left out').waitFor();
     await takePictures(page, 'picture-left-out');
-    await eventually(async () => (await text(page).innerText()).replaceAll('\u00a0', ' ').trim()).toMatch(/^Before\s+after/);
+    await eventually(async () => (await text(page).innerText()).replaceAll('\u00a0', ' ').trim()).toMatch(
+      /^Before\s+after/,
+    );
     const message = await sent(page, user, 'Report');
     expect(message.html).toMatch(/Before.*<img.*after/s);
     expect(message.attachments).toHaveLength(1);

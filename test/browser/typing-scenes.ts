@@ -1,5 +1,5 @@
 /** The windows, dialogs, menus and panels of the mail page, as a user opens them from an open conversation. */
-import type { Locator, Page } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 
 export interface Scene {
   readonly name: string;
@@ -8,6 +8,8 @@ export interface Scene {
   close(page: Page): Promise<unknown>;
   /** Presses a part of the window that cannot have the focus. */
   bare?(page: Page): Promise<unknown>;
+  /** Options of the tab, for a window that only a phone has. */
+  readonly options?: BrowserContextOptions;
 }
 
 const escape = (page: Page) => page.keyboard.press('Escape');
@@ -81,5 +83,26 @@ export const WRITING: readonly Scene[] = [
     root: (page) => page.locator('.compose.inline'),
     close: endWriting,
     bare: bareTitle,
+  },
+];
+
+const settings = (tab: string): Scene => ({
+  name: `settings, ${tab}`,
+  open: (page) => page.evaluate((hash) => location.assign(hash), `#/settings/${tab}`),
+  root: (page) => page.locator('main.settings'),
+  close: (page) => page.keyboard.press('Escape'),
+});
+
+export const PANELS: readonly Scene[] = [
+  ...['profile', 'contacts', 'filters', 'senders', 'vacation', 'security', 'transfer'].map(settings),
+  {
+    name: 'folders on a phone',
+    options: { viewport: { width: 390, height: 760 } },
+    open: async (page) => {
+      await page.keyboard.press('u');
+      await page.getByRole('button', { name: 'Folders' }).click();
+    },
+    root: (page) => page.getByRole('navigation', { name: 'Folders' }),
+    close: (page) => page.goBack(),
   },
 ];

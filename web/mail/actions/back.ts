@@ -33,7 +33,8 @@ function addEntries(): void {
   if (count > 0 && depth() === 0 && threadOf(readRoute()) !== null) history.replaceState({ covers: 0 }, '', listHash());
   const hash = threadId === null ? undefined : threadHash(threadId);
   for (let covers = depth() + 1; covers <= count; covers += 1) history.pushState({ covers }, '', hash);
-  if (hash !== undefined && count > 0 && threadOf(readRoute()) !== threadId) history.replaceState(history.state, '', hash);
+  if (hash !== undefined && count > 0 && threadOf(readRoute()) !== threadId)
+    history.replaceState(history.state, '', hash);
 }
 
 /** @returns a function that stops. */

@@ -80,7 +80,7 @@ function give(pressed: Pressed, element: HTMLElement): void {
   else if (!element.matches(FIELDS)) {
     // Text commands would change the field that has the selection, even without the focus.
     if (key === 'Enter' || key === ' ') element.click();
-  }  else if (key === 'Backspace') document.execCommand('delete');
+  } else if (key === 'Backspace') document.execCommand('delete');
   else if (key === 'Enter' && element.matches('textarea')) document.execCommand('insertText', false, '\n');
   else if (key === 'Enter') document.execCommand('insertParagraph');
   else if ([...key].length === 1) document.execCommand('insertText', false, key);

@@ -55,7 +55,8 @@ export function pasteIntoPlain(event: ClipboardEvent, body: string): void {
   if (!hasPictures) {
     if (pasted.files.length > 0) event.preventDefault();
     if (pasted.files.length > 0) attach(pasted.files);
-    else if (pasted.leftOut > 0) showToast(plural(mailComposeTexts.window.picturesLeftOut, pasted.leftOut), { durationMs: 8000 });
+    else if (pasted.leftOut > 0)
+      showToast(plural(mailComposeTexts.window.picturesLeftOut, pasted.leftOut), { durationMs: 8000 });
     return;
   }
   event.preventDefault();

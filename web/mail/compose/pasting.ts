@@ -31,7 +31,8 @@ function decodePicture(address: string, name: string): File | null {
 }
 
 /** The name of a picture: its alternative text would be lost otherwise, and a file needs a name. */
-const nameOf = (image: HTMLImageElement, at: number): string => image.alt.trim().slice(0, 60) || `picture-${at + 1}.png`;
+const nameOf = (image: HTMLImageElement, at: number): string =>
+  image.alt.trim().slice(0, 60) || `picture-${at + 1}.png`;
 
 /** Reduces pasted HTML to lists, links, tables and words. Colours and sizes of another page rarely fit. */
 function reduce(body: HTMLElement): string {
@@ -64,7 +65,8 @@ function readHtml(html: string, given: readonly File[]): Pasted {
     files.push(file);
   }
   const hasText = (body.textContent ?? '').trim() !== '';
-  if (!hasText && (images.length === 0 || leftOut === 0)) return { html: null, files: files.length ? files : given, leftOut };
+  if (!hasText && (images.length === 0 || leftOut === 0))
+    return { html: null, files: files.length ? files : given, leftOut };
   return { html: reduce(body), files, leftOut };
 }
 

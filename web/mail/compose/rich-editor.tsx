@@ -120,8 +120,7 @@ export function RichEditor({ writing, body }: { writing: Writing; body: RefObjec
   const onPaste = (event: ClipboardEvent) => {
     event.preventDefault();
     const pasted = readPasted(event.clipboardData);
-    if (pasted.html === null && pasted.files.length === 0)
-      run('insertText', event.clipboardData.getData('text/plain'));
+    if (pasted.html === null && pasted.files.length === 0) run('insertText', event.clipboardData.getData('text/plain'));
     else insertPasted(event.currentTarget as HTMLElement, pasted);
   };
   const onDrop = (event: DragEvent) => {

@@ -42,7 +42,8 @@ export const enMailCompose = {
     picture: 'Picture',
     picturesLeftOut: {
       one: 'A picture was left out, because only its address was copied. Copy the picture alone, or attach it.',
-      other: '{count} pictures were left out, because only their addresses were copied. Copy each alone, or attach them.',
+      other:
+        '{count} pictures were left out, because only their addresses were copied. Copy each alone, or attach them.',
     } as Forms,
     importances: { high: 'High importance', normal: 'Normal importance', low: 'Low importance' },
     replyTo: 'Reply to',
