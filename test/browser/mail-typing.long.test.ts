@@ -23,7 +23,9 @@ describe.skipIf(!hasChromium)('typing, in every element', () => {
       const { page, troubles } = await signIn(stage.server, stage.browser, user, scene.options ?? {});
       await openRow(page, 'Beta');
       await messageText(page, 'About Beta.').waitFor();
-      await eventually(async () => (await read(user)).filter((line) => line.includes('"is_read":true'))).toHaveLength(1);
+      await eventually(async () => (await read(user)).filter((line) => line.includes('"is_read":true'))).toHaveLength(
+        1,
+      );
       const before = await read(user);
       const changes = collectChanges(page);
       await scene.open(page);

@@ -12,12 +12,12 @@ export interface Scene {
   readonly options?: BrowserContextOptions;
 }
 
-const escape = (page: Page) => page.keyboard.press('Escape');
+const pressEscape = (page: Page) => page.keyboard.press('Escape');
 const dialog = (name: string, key: string, title: string): Scene => ({
   name,
   open: (page) => page.keyboard.press(key),
   root: (page) => page.getByRole('dialog', { name: title }),
-  close: escape,
+  close: pressEscape,
   bare: (page) => page.getByRole('dialog', { name: title }).getByRole('heading').first().click(),
 });
 
@@ -30,7 +30,7 @@ export const DIALOGS: readonly Scene[] = [
     name: 'palette',
     open: (page) => page.keyboard.press('Control+k'),
     root: (page) => page.locator('dialog.palette'),
-    close: escape,
+    close: pressEscape,
   },
   {
     name: 'account menu',
@@ -40,7 +40,7 @@ export const DIALOGS: readonly Scene[] = [
         .first()
         .click(),
     root: (page) => page.getByRole('dialog', { name: 'Account and appearance' }),
-    close: escape,
+    close: pressEscape,
     // The button keeps the focus while its menu is open.
     bare: async (page) => page.keyboard.type('e'),
   },
@@ -48,7 +48,7 @@ export const DIALOGS: readonly Scene[] = [
     name: 'menu of the conversation',
     open: (page) => page.locator('.reader-toolbar').getByRole('button', { name: 'More' }).click(),
     root: (page) => page.locator('.menu:popover-open'),
-    close: escape,
+    close: pressEscape,
   },
 ];
 
