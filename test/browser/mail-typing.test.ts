@@ -121,7 +121,11 @@ describe.skipIf(!hasChromium)('typing', () => {
     await page.keyboard.press('Backspace');
     await page.keyboard.type('es');
     await page.keyboard.press('Tab');
-    await page.keyboard.type('here');
+    await page.keyboard.type('hre');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.type('e');
+    await page.keyboard.press('End');
     await page.keyboard.press('Enter');
     await page.keyboard.type('and there');
     expect(await page.locator('.compose').count()).toBe(0);

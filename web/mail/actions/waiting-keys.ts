@@ -3,6 +3,7 @@
  * their order as soon as it has the focus. A page cannot repeat a key press of the user, so this does what the browser does for the
  * keys of written text.
  */
+import { flushSync } from 'react-dom';
 import { palette } from '../../shared/commands.ts';
 import { compose } from '../compose/compose-store.ts';
 
@@ -15,7 +16,15 @@ interface Pressed {
 
 const STOPS = 'input:not([type="hidden"]), textarea, [contenteditable], select, button, a[href]';
 const FIELDS = 'input, textarea, [contenteditable]';
-const MOVES = /^(?:Arrow|Page)|^(?:Home|End|Delete)$/;
+/** Keys that move the cursor: the direction and the distance. */
+const MOVES: Readonly<Record<string, [direction: string, by: string]>> = {
+  ArrowLeft: ['left', 'character'],
+  ArrowRight: ['right', 'character'],
+  ArrowUp: ['backward', 'line'],
+  ArrowDown: ['forward', 'line'],
+  Home: ['backward', 'lineboundary'],
+  End: ['forward', 'lineboundary'],
+};
 /** Frames to wait for the focus of a window that is there. A reply may move into its conversation first. */
 const FOCUS_FRAMES_MAX = 60;
 
@@ -37,7 +46,7 @@ function isOpening(): boolean {
 function isForWindow({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
   if (altKey) return false;
   if (ctrlKey || metaKey) return key === 'Enter' || (shiftKey && /^[BC]$/i.test(key));
-  return [...key].length === 1 || ['Tab', 'Enter', 'Backspace', 'Escape'].includes(key) || MOVES.test(key);
+  return [...key].length === 1 || ['Tab', 'Enter', 'Backspace', 'Delete', 'Escape'].includes(key) || key in MOVES;
 }
 
 /** Holds a key back if a window is opening. */
@@ -56,20 +65,21 @@ export function holdKey(event: KeyboardEvent): void {
 }
 
 const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-/** Lets the page render what the key before changed. */
-const rendered = () => new Promise((resolve) => setTimeout(resolve));
 
+/** Gives all keys at once, so that no press of a key or of the mouse can come between them. */
 async function giveKeys(): Promise<void> {
   isGiving = true;
   while (isOpening()) await nextFrame();
-  for (let pressed = waiting.shift(); pressed; pressed = waiting.shift()) {
-    for (let frame = 0; frame < FOCUS_FRAMES_MAX && findWindow() && !hasFocus(); frame += 1) await nextFrame();
-    if (hasFocus()) give(pressed, document.activeElement as HTMLElement);
-    // The window did not open, for example because its message could not be read. The keys were meant for it.
-    else waiting = [];
-    await rendered();
-  }
+  for (let frame = 0; frame < FOCUS_FRAMES_MAX && findWindow() && !hasFocus(); frame += 1) await nextFrame();
+  const pressed = waiting;
+  waiting = [];
   isGiving = false;
+  for (const one of pressed) {
+    // The window did not open, for example because its message could not be read. The keys were meant for it.
+    if (!hasFocus()) return;
+    // The page must show what a key changed before it handles the next one.
+    flushSync(() => give(one, document.activeElement as HTMLElement));
+  }
 }
 
 function give(pressed: Pressed, element: HTMLElement): void {
@@ -80,8 +90,15 @@ function give(pressed: Pressed, element: HTMLElement): void {
   else if (!element.matches(FIELDS)) {
     // Text commands would change the field that has the selection, even without the focus.
     if (key === 'Enter' || key === ' ') element.click();
-  } else if (key === 'Backspace') document.execCommand('delete');
-  else if (key === 'Enter' && element.matches('textarea')) document.execCommand('insertText', false, '\n');
+  } else edit(element, key, shiftKey);
+}
+
+function edit(field: HTMLElement, key: string, isExtended: boolean): void {
+  const move = MOVES[key];
+  if (move) getSelection()?.modify(isExtended ? 'extend' : 'move', ...move);
+  else if (key === 'Backspace') document.execCommand('delete');
+  else if (key === 'Delete') document.execCommand('forwardDelete');
+  else if (key === 'Enter' && field.matches('textarea')) document.execCommand('insertText', false, '\n');
   else if (key === 'Enter') document.execCommand('insertParagraph');
   else if ([...key].length === 1) document.execCommand('insertText', false, key);
 }
