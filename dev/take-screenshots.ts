@@ -145,7 +145,7 @@ async function showMail(): Promise<void> {
   const row = page.locator('.message-row', { hasText: 'The lake house' });
   await row.waitFor({ timeout: 60_000 });
   await page.locator('.message-row', { hasText: 'Tickets' }).getByRole('button', { name: 'Flag' }).click();
-  await row.getByRole('button', { name: /lake house/ }).click();
+  await row.getByRole('link', { name: /lake house/ }).click();
   await page.frameLocator('iframe.message-frame').getByText('A long breakfast').waitFor();
   // Moves the pointer off the rows, so that no buttons and tooltips cover them.
   await page.mouse.move(1000, 780);

@@ -22,7 +22,9 @@ interface NotificationEvent extends ExtendableEvent {
   readonly notification: Notification;
 }
 interface Tab {
+  readonly url: string;
   readonly visibilityState: 'visible' | 'hidden';
+  postMessage(message: unknown): void;
 }
 /** The part of `ServiceWorkerGlobalScope` that is used here. Its type library contradicts that of pages. */
 interface WorkerScope {
@@ -89,6 +91,7 @@ async function readPage(event: FetchEvent, page: string): Promise<Response> {
 }
 
 interface NewMessage {
+  readonly thread_id: string;
   readonly is_read: boolean;
   readonly subject: string;
   readonly from: { readonly name: string; readonly email: string } | null;
@@ -117,14 +120,18 @@ async function tellOfMail(): Promise<void> {
       body: newest?.subject ?? '',
       // Notifications share a tag, so that the next one replaces this one.
       tag: 'new-mail',
+      data: newest ? `#/inbox/t/${encodeURIComponent(newest.thread_id)}` : '#/inbox',
     },
   );
 }
 
 async function openMail({ notification }: NotificationEvent): Promise<void> {
   notification.close();
-  const [tab] = await worker.clients.matchAll();
-  await (tab ? tab.focus() : worker.clients.openWindow(MAIL));
+  const hash = String(notification.data ?? '#/inbox');
+  const tab = (await worker.clients.matchAll()).find(({ url }) => new URL(url).pathname === MAIL);
+  // A navigation would load the page again, so a tab with mail opens the conversation itself.
+  tab?.postMessage({ hash });
+  await (tab ? tab.focus() : worker.clients.openWindow(MAIL + hash));
 }
 
 worker.addEventListener('push', (event) => event.waitUntil(tellOfMail()));

@@ -327,7 +327,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     const goBack = () => page.evaluate(() => history.back());
     const tapRow = () =>
       row(page, 'Pocket')
-        .getByRole('button', { name: /Pocket/ })
+        .getByRole('link', { name: /Pocket/ })
         .tap();
     const folders = page.getByRole('navigation', { name: 'Folders' });
     await tapRow();
@@ -377,7 +377,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     const phone = { viewport: { width: 390, height: 760 }, hasTouch: true, isMobile: true };
     const { page, user, troubles } = await open('thumb', (to) => conversation(to, 1), phone);
     await row(page, 'Pointers')
-      .getByRole('button', { name: /Pointers/ })
+      .getByRole('link', { name: /Pointers/ })
       .tap();
     const bar = page.getByRole('toolbar', { name: 'Conversation' });
     await bar.waitFor();

@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     console.log(`the middle of ${COUNT} after ${await awaitLetter(middle)} s`);
     expect(pages).toBeLessThan(4);
     await letter(middle)
-      .getByRole('button', { name: /Letter/ })
+      .getByRole('link', { name: /Letter/ })
       .click();
     await messageText(middle).waitFor();
     const before = await top();
@@ -157,7 +157,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
 
     // Keys must work at the end of the list too, and new mail at the top must not move it.
     await letter(1)
-      .getByRole('button', { name: /Letter/ })
+      .getByRole('link', { name: /Letter/ })
       .click();
     await messageText(1).waitFor();
     await page.keyboard.press('j');

@@ -149,7 +149,7 @@ export async function confirmWithPassword(page: Page): Promise<void> {
 export const row = (page: Page, subject: string): Locator => page.locator('.message-row', { hasText: subject });
 export const openRow = (page: Page, subject: string): Promise<void> =>
   row(page, subject)
-    .getByRole('button', { name: new RegExp(subject) })
+    .getByRole('link', { name: new RegExp(subject) })
     .click();
 /** Finds a text in the open conversation. */
 export const messageText = (page: Page, text: string): Locator => page.locator('article.message').getByText(text);

@@ -383,7 +383,7 @@ describe.skipIf(!hasChromium)('the mail page', () => {
       colorScheme: 'dark',
     });
     await row(page, 'Pocket')
-      .getByRole('button', { name: /Pocket/ })
+      .getByRole('link', { name: /Pocket/ })
       .tap();
     await messageText(page, 'Fits in a pocket.').waitFor();
     expect(await page.locator('.list-pane').isVisible()).toBe(false);

@@ -12,6 +12,7 @@ import { useStore } from '../shared/store.ts';
 import { fill, plural, texts } from '../shared/texts/index.ts';
 import { mailTexts } from '../shared/texts/mail.ts';
 import { ResetPage } from './account-recovery.tsx';
+import { showAddressed, threadOf } from './actions/addresses.ts';
 import { followBack } from './actions/back.ts';
 import { listMailCommands } from './actions/commands.ts';
 import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
@@ -89,7 +90,7 @@ function useTitle(): void {
   }, [unread]);
 }
 
-/** Opens the list that the hash names: `#/inbox`, `#/<folder id>`, `#/search?q=`. */
+/** Opens the list that the hash names (`#/inbox`, `#/<folder id>`, `#/search?q=`), and its conversation (`#/inbox/t/<thread>`). */
 function useRoutedSource(): { title: string; isUnknown: boolean } {
   const route = useRoute();
   const folders = useStore(mailbox, (state) => state.folders);
@@ -98,18 +99,19 @@ function useRoutedSource(): { title: string; isUnknown: boolean } {
   const q = route.query.get('q') ?? '';
   const folder = folders.find((one) => one.role === name || one.id === name);
   const folderId = folder?.id;
+  const threadId = threadOf(route);
   // Any change of the address closes the folders, those of the settings too.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the route is the reason
   useEffect(() => view.set({ isFoldersOpen: false }), [route]);
   useEffect(() => {
     let source: Source | null = null;
-    if (name === 'settings') view.set({ threadId: null, messageId: null });
     if (name === 'search') source = { kind: 'search', q };
     else if (folderId) source = { kind: 'folder', folderId };
-    if (!source || name === 'settings') return;
-    view.set({ threadId: null, messageId: null });
-    void openSource(source);
+    if (source && name !== 'settings') void openSource(source);
+    showAddressed();
   }, [name, q, folderId]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another conversation in the address opens it
+  useEffect(showAddressed, [threadId]);
   // True for a mistyped or old link: folders are loaded, and none has this name.
   const isUnknown = name !== 'search' && name !== 'settings' && folders.length > 0 && !folder;
   return { title: name === 'search' ? titleOfSearch(q) : (folder?.name ?? t.mail), isUnknown };

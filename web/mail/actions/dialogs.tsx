@@ -13,6 +13,8 @@ import { shortcuts } from './keys.ts';
 const { keys: t } = mailTexts;
 const writingKeys = () => [
   { keys: 'Ctrl+Enter', title: t.send },
+  { keys: 'Ctrl+Shift+C', title: t.cc },
+  { keys: 'Ctrl+Shift+B', title: t.bcc },
   { keys: 'Esc', title: t.close },
   { keys: 'Ctrl+K', title: t.palette },
 ];

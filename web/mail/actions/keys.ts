@@ -1,16 +1,17 @@
 /**
  * Keyboard shortcuts of the mail page, the same as in Gmail and Fastmail. `g i` means g and then i. Shortcuts do nothing while the
- * user types. The command palette offers them too.
+ * user types, or while a window, dialog, menu or panel has the focus. The command palette offers them too.
  */
 import type { Command } from '../../shared/commands.ts';
 import { go, toHash } from '../../shared/hash-route.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { startReply, startWriting } from '../compose/compose-state.ts';
-import { compose } from '../compose/compose-store.ts';
 import type { FolderRole } from '../model/api.ts';
 import { undoLast } from '../model/changes.ts';
 import { view } from '../model/view.ts';
 import { act, openSnooze } from './actions.ts';
+import { belongsToWindow, followKeyOwner } from './key-owner.ts';
+import { holdKey } from './waiting-keys.ts';
 
 const { keys: t, folders } = mailTexts;
 
@@ -58,10 +59,6 @@ export const shortcuts = (): readonly Key[] => [
   { keys: '?', icon: 'keys', title: t.help, run: () => view.set({ isHelpOpen: true }) },
 ];
 
-const isTyping = (target: EventTarget | null) =>
-  target instanceof Element &&
-  target.closest('input:not([type="checkbox"], [type="radio"]), textarea, select, dialog, [contenteditable]') !== null;
-
 /** The first key of a pair such as `g i`, until the second one is pressed. */
 let first = '';
 
@@ -76,10 +73,12 @@ const MODIFIERS: readonly string[] = ['Shift', 'Control', 'Alt', 'Meta', 'AltGra
 
 /** Handles a key press of the page, or of the frame that shows a message's HTML. */
 export function handleKey(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  if (MODIFIERS.includes(event.key)) return;
-  // Keys that are typed while the compose window is opening are text for that window, not shortcuts.
-  if (compose.get().writing && !document.querySelector('.compose')) return;
+  if (event.defaultPrevented || MODIFIERS.includes(event.key)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (belongsToWindow(event.target)) {
+    first = '';
+    return;
+  }
   // A focused button or link handles Enter itself.
   if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('button, a')) return;
   const key = findKey(event.key);
@@ -88,7 +87,18 @@ export function handleKey(event: KeyboardEvent): void {
   key.run();
 }
 
+/** Holds keys for a window that is opening, before any element of the page can handle them. */
+const holdTrusted = (event: KeyboardEvent) => {
+  if (event.isTrusted) holdKey(event);
+};
+
 export function listenToKeys(): () => void {
+  const stop = followKeyOwner();
+  addEventListener('keydown', holdTrusted, { capture: true });
   addEventListener('keydown', handleKey);
-  return () => removeEventListener('keydown', handleKey);
+  return () => {
+    removeEventListener('keydown', holdTrusted, { capture: true });
+    removeEventListener('keydown', handleKey);
+    stop();
+  };
 }

@@ -65,6 +65,7 @@ export function onNeededFiles(listener: (message: Message, files: NeededFiles) =
 export async function startReply(kind: ReplyKind, message?: Message): Promise<void> {
   const messageId = view.get().messageId;
   if (!message && !messageId) return;
+  compose.set({ isOpening: true });
   try {
     const source = message ?? findShownMessage(messageId ?? '') ?? (await loadMessage(messageId ?? ''));
     const quoted = quoteHtml(source);
@@ -78,6 +79,8 @@ export async function startReply(kind: ReplyKind, message?: Message): Promise<vo
       for (const listener of fileListeners) listener(source, { pictures, isForwarded });
   } catch (error) {
     showError(error);
+  } finally {
+    compose.set({ isOpening: false });
   }
 }
 
@@ -87,6 +90,7 @@ export async function continueDraft(draftId: string): Promise<void> {
     document.querySelector<HTMLElement>('.compose-body')?.focus();
     return;
   }
+  compose.set({ isOpening: true });
   try {
     const draft = await loadDraft(draftId);
     const writing = fromDraft(draft);
@@ -96,6 +100,8 @@ export async function continueDraft(draftId: string): Promise<void> {
     compose.set({ saved: 'drafts' });
   } catch (error) {
     showError(error);
+  } finally {
+    compose.set({ isOpening: false });
   }
 }
 

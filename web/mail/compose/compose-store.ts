@@ -6,6 +6,8 @@ import { blankWriting, type Writing } from './writing.ts';
 
 export interface ComposeState {
   writing: Writing | null;
+  /** Whether a reply or draft was asked for whose message is still being read. Keys wait for its window. */
+  isOpening: boolean;
   /**
    * State of saving the message. `here`: saved in this browser only. `drafts`: saved in Drafts. `changed`: the draft has two versions,
    * and the user must choose.
@@ -26,6 +28,7 @@ export interface ComposeState {
 
 export const CLOSED_COMPOSE: ComposeState = {
   writing: null,
+  isOpening: false,
   saved: 'no',
   trouble: null,
   theirs: null,

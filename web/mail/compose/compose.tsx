@@ -15,15 +15,15 @@ import { Icon } from '../../shared/icons.tsx';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
 import { useStore } from '../../shared/store.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
-import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
-import { change, closeWriting, discard, makePlain, makeRich } from './compose-state.ts';
+import { type CopyField, findCopyField, Head } from './compose-head.tsx';
+import { change, closeWriting, discard, makePlain } from './compose-state.ts';
 import { type ComposeState, compose } from './compose-store.ts';
 import { DraftChoice } from './draft-choice-panel.tsx';
 import { Files } from './files.tsx';
+import { pasteIntoPlain, switchToPlain, switchToRich } from './format-switch.ts';
 import { QuotedMessage } from './quoted-message.tsx';
-import { Recipients } from './recipients.tsx';
-import { findPastedFiles, insertIntoEditor, RichEditor } from './rich-editor.tsx';
+import { RichEditor } from './rich-editor.tsx';
 import { Schedule } from './schedule.tsx';
 import { findSendQuestion } from './send-questions.ts';
 import { findSendProblem, send } from './sending.ts';
@@ -39,51 +39,6 @@ const SAVED: Record<ComposeState['saved'], string> = {
   failed: t.savedOnThisDevice,
   changed: t.savedOnThisDevice,
 };
-
-/** Choice of the sender. Hidden if the user has only one address. */
-function Sender({ writing }: { writing: Writing }) {
-  const own = useStore(session, (state) => state.profile?.addresses);
-  if (!own || own.length < 2) return null;
-  return (
-    <label className="compose-line">
-      <span>{t.from}</span>
-      <select value={writing.from || own[0]} onChange={(event) => change({ from: event.target.value })}>
-        {own.map((email) => (
-          <option key={email}>{email}</option>
-        ))}
-      </select>
-    </label>
-  );
-}
-
-function Head({ writing }: { writing: Writing }) {
-  const [areMoreOpen, setMoreOpen] = useState(writing.cc !== '' || writing.bcc !== '');
-  const isReplyToShown = useStore(compose, (state) => state.isReplyToShown) || writing.replyTo !== '';
-  return (
-    <div className="compose-head">
-      <Sender writing={writing} />
-      <Recipients label={t.to} value={writing.to} onChange={(to) => change({ to })} isFirst />
-      {areMoreOpen ? (
-        <>
-          <Recipients label={t.cc} value={writing.cc} onChange={(cc) => change({ cc })} />
-          <Recipients label={t.bcc} value={writing.bcc} onChange={(bcc) => change({ bcc })} />
-        </>
-      ) : (
-        <button type="button" className="quiet small more" onClick={() => setMoreOpen(true)}>
-          {t.ccBcc}
-        </button>
-      )}
-      {isReplyToShown && (
-        <Recipients label={t.replyTo} value={writing.replyTo} onChange={(replyTo) => change({ replyTo })} />
-      )}
-      <label className="compose-line">
-        <span>{t.subject}</span>
-        <input dir="auto" value={writing.subject} onChange={(event) => change({ subject: event.target.value })} />
-        {writing.importance !== 'normal' && <span className="badge">{t.importances[writing.importance]}</span>}
-      </label>
-    </div>
-  );
-}
 
 /** Asks for a confirmation if the message probably has a mistake, for example no attachment. Sending is the default. */
 function Question({ text, onSend, onBack }: { text: string; onSend: () => void; onBack: () => void }) {
@@ -126,6 +81,8 @@ export function Compose() {
   const answered = useRef(new Set<string>());
   const [isScheduling, setScheduling] = useState(false);
   const [isOver, setOver] = useState(false);
+  /** Key of the message whose fields for copies are open. */
+  const [copiesOf, setCopiesOf] = useState<string | null>(null);
   const body = useRef<HTMLElement>(null);
   const key = writing?.key;
   const slot = useStore(view, (state) => state.replySlot);
@@ -184,8 +141,17 @@ export function Compose() {
     if (isSend) void send(asked?.sendAt ?? null).then(setProblem);
     else body.current?.focus();
   };
+  const openCopies = (field: CopyField) => {
+    flushSync(() => setCopiesOf(writing.key));
+    document.querySelector<HTMLElement>(`.compose [data-recipients="${field}"]`)?.focus();
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation();
+    const field = findCopyField(event);
+    if (field) {
+      event.preventDefault();
+      openCopies(field);
+    }
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       void sendAt(null);
@@ -193,16 +159,7 @@ export function Compose() {
     if (event.key === 'Escape') void closeWriting();
   };
   const onPaste = (event: ClipboardEvent) => {
-    const files = findPastedFiles(event);
-    if (files.length === 0 || writing.html !== null) return;
-    event.preventDefault();
-    if (!files.some((file) => file.type.startsWith('image/'))) {
-      attach(files);
-      return;
-    }
-    const { selectionStart } = event.currentTarget as HTMLTextAreaElement;
-    flushSync(makeRich);
-    insertIntoEditor(files, writing.body.slice(0, selectionStart));
+    if (writing.html === null) pasteIntoPlain(event, writing.body);
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
@@ -233,7 +190,12 @@ export function Compose() {
         <IconButton icon="close" label={t.close} keys="Esc" onClick={() => void closeWriting()} />
       </header>
       {theirs && <DraftChoice writing={writing} theirs={theirs} />}
-      <Head key={writing.key} writing={writing} />
+      <Head
+        key={writing.key}
+        writing={writing}
+        areCopiesOpen={copiesOf === writing.key}
+        onOpenCopies={() => openCopies('cc')}
+      />
       {writing.html !== null && (
         <p className="compose-line small">
           <span className="grow">{t.foreignFormat}</span>
@@ -288,12 +250,12 @@ export function Compose() {
             icon="format"
             label={writing.rich === null ? t.format : t.plain}
             isPressed={writing.rich !== null}
-            onClick={writing.rich === null ? makeRich : () => makePlain({ isQuoteKept: true })}
+            onClick={writing.rich === null ? switchToRich : switchToPlain}
           />
         )}
-        <span className="grow" />
+        {/* Not in the corner: on a phone, the button that opens this window is there, and a second tap must not discard. */}
+        <IconButton icon="trash" label={t.discard} className="discard" onClick={() => void discard()} />
         <Menu icon="more" label={t.options} commands={listOptions(writing)} />
-        <IconButton icon="trash" label={t.discard} onClick={() => void discard()} />
       </footer>
     </section>
   );

@@ -54,9 +54,11 @@ interface Props {
   value: string;
   onChange: (value: string) => void;
   isFirst?: boolean;
+  /** Name by which a key of the window finds the field. */
+  name?: string;
 }
 
-export function Recipients({ label, value, onChange, isFirst = false }: Props) {
+export function Recipients({ label, value, onChange, isFirst = false, name }: Props) {
   const [known, setKnown] = useState<SavedContact[]>([]);
   const [isOpen, setOpen] = useState(false);
   const [chosen, setChosen] = useState(0);
@@ -131,6 +133,7 @@ export function Recipients({ label, value, onChange, isFirst = false }: Props) {
             <input
               id={`${id}-field`}
               ref={input}
+              data-recipients={name}
               dir="auto"
               value={typed}
               role="combobox"

@@ -1,12 +1,15 @@
 /** The editor of formatted text. Pictures are pasted or dropped into it. */
 import { type ClipboardEvent, type DragEvent, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
+import { plural } from '../../shared/texts/index.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
+import { showToast } from '../../shared/toasts.tsx';
 import { clean, escapeHtml, PARSED_STYLE_ATTRIBUTE, toMarkup, writeHtml } from '../model/message-html.ts';
 import { fromFontStyle, toFontStyle } from './colours.ts';
 import { change } from './compose-state.ts';
 import { compose } from './compose-store.ts';
 import { FormatBar, run } from './format-bar.tsx';
+import { type Pasted, placePictures, readPasted } from './pasting.ts';
 import { loadPicture } from './pictures.ts';
 import { TABLE_STYLES } from './tables.ts';
 import { attach, attachPicture, findFile } from './uploads.ts';
@@ -64,21 +67,6 @@ function fill(editor: HTMLElement, rich: string): void {
   }
 }
 
-/** Reduces pasted HTML to lists, links, tables and words. Colours and sizes of another page rarely fit. */
-function toPasted(html: string): string {
-  const { nodes } = clean(html);
-  const body = document.implementation.createHTMLDocument('').body;
-  body.append(...nodes);
-  for (const image of body.querySelectorAll('img')) image.remove();
-  for (const element of body.querySelectorAll('*'))
-    for (const { name } of [...element.attributes]) if (name !== 'href') element.removeAttribute(name);
-  // The editor shows line ends as they are, but in HTML a line end is a space.
-  const walker = body.ownerDocument.createTreeWalker(body, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode())
-    if (!node.parentElement?.closest('pre')) node.nodeValue = (node.nodeValue ?? '').replaceAll(/\s+/g, ' ');
-  return body.innerHTML;
-}
-
 const isPicture = (file: File): boolean => file.type.startsWith('image/');
 
 /** Puts pictures at the cursor and attaches other files. */
@@ -130,12 +118,10 @@ export function RichEditor({ writing, body }: { writing: Writing; body: RefObjec
     change({ rich: shown.current, body: toPlain(editor.current) });
   };
   const onPaste = (event: ClipboardEvent) => {
-    const files = [...event.clipboardData.files];
-    const html = event.clipboardData.getData('text/html');
     event.preventDefault();
-    if (files.length > 0 && !html) insertFiles(event.currentTarget as HTMLElement, files);
-    else if (html) run('insertHTML', toMarkup(toPasted(html)));
-    else run('insertText', event.clipboardData.getData('text/plain'));
+    const pasted = readPasted(event.clipboardData);
+    if (pasted.html === null && pasted.files.length === 0) run('insertText', event.clipboardData.getData('text/plain'));
+    else insertPasted(event.currentTarget as HTMLElement, pasted);
   };
   const onDrop = (event: DragEvent) => {
     const files = [...event.dataTransfer.files];
@@ -165,24 +151,25 @@ export function RichEditor({ writing, body }: { writing: Writing; body: RefObjec
   );
 }
 
-/** Takes the files of a paste into plain text. Pictures turn the text into formatted text. */
-export function findPastedFiles(event: ClipboardEvent): File[] {
-  const hasText = event.clipboardData.types.some((type) => type.startsWith('text/'));
-  return hasText ? [] : [...event.clipboardData.files];
-}
-
 /**
- * Inserts files into the editor that has just replaced the plain text.
- * @param before the plain text before its cursor. Each line of it became one element, so it tells where to insert.
+ * Focuses the editor that has just replaced the plain text.
+ * @param before the plain text before its cursor. Each line of it became one element, so it tells where the cursor was.
  */
-export function insertIntoEditor(files: readonly File[], before: string): void {
+export function focusEditorAt(before: string): HTMLElement | null {
   const editor = document.querySelector<HTMLElement>('.compose-body.rich');
-  if (!editor) return;
+  if (!editor) return null;
   const lines = before.split('\n');
   const line = editor.children[lines.length - 1];
   const words = line?.firstChild;
   editor.focus();
   if (words?.nodeType === Node.TEXT_NODE) getSelection()?.collapse(words, lines.at(-1)?.length ?? 0);
   else if (line) getSelection()?.collapse(line, 0);
-  insertFiles(editor, files);
+  return editor;
+}
+
+/** Inserts pasted text and pictures at the cursor. Says how many pictures are left out. */
+export function insertPasted(editor: HTMLElement, pasted: Pasted): void {
+  if (pasted.leftOut > 0) showToast(plural(t.picturesLeftOut, pasted.leftOut), { durationMs: 8000 });
+  if (pasted.html === null) insertFiles(editor, pasted.files);
+  else run('insertHTML', toMarkup(placePictures(pasted, attachPicture)));
 }

@@ -5,8 +5,10 @@ import { Icon, type IconName } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
+import { useLoaded } from '../../shared/use-loaded.ts';
 import { startWriting } from '../compose/compose-state.ts';
 import type { FolderRole } from '../model/api.ts';
+import { hasImported, hasPasskey } from '../model/done-steps.ts';
 import { mailbox } from '../model/mailbox.ts';
 import { session } from '../model/session.ts';
 
@@ -79,7 +81,7 @@ function Step({ icon, title, text, isTicked, action }: StepProps) {
 export function FirstSteps({ onFinish }: { onFinish: () => void }) {
   const profile = useStore(session, (state) => state.profile);
   const sent = useTotal('sent');
-  const all = useTotal('all');
+  const { value: isPasskeyThere } = useLoaded(hasPasskey, []);
   const { email = '', name = '' } = profile ?? {};
   const write = () => startWriting({ to: email, subject: t.subject, body: fill(t.body, { name }) });
   return (
@@ -98,14 +100,14 @@ export function FirstSteps({ onFinish }: { onFinish: () => void }) {
           icon="inbox"
           title={t.import}
           text={t.importText}
-          isTicked={all > Math.max(0, sent) * 2}
+          isTicked={hasImported()}
           action={{ label: t.importButton, href: toHash(['settings', 'transfer']) }}
         />
         <Step
           icon="key"
           title={t.protect}
           text={t.protectText}
-          isTicked={profile?.totp_enabled === true || profile?.password_needs_passkey === true}
+          isTicked={profile?.totp_enabled === true || isPasskeyThere === true}
           action={{ label: t.protectButton, href: toHash(['settings', 'security']) }}
         />
       </ol>

@@ -78,16 +78,18 @@ export function ListHead({ title }: { title: string }) {
   const folder = source?.kind === 'folder' ? folders.find((one) => one.id === source.folderId) : undefined;
   return (
     <div className="list-head">
-      <input
-        type="checkbox"
-        aria-label={selected.size > 0 ? t.selectNothing : t.selectAll}
-        checked={selected.size > 0 && selected.size === rows.length}
-        ref={(element) => {
-          if (element) element.indeterminate = selected.size > 0 && selected.size < rows.length;
-        }}
-        disabled={rows.length === 0}
-        onChange={() => act.selectAll()}
-      />
+      <span className="all-mark">
+        <input
+          type="checkbox"
+          aria-label={selected.size > 0 ? t.selectNothing : t.selectAll}
+          checked={selected.size > 0 && selected.size === rows.length}
+          ref={(element) => {
+            if (element) element.indeterminate = selected.size > 0 && selected.size < rows.length;
+          }}
+          disabled={rows.length === 0}
+          onChange={() => act.selectAll()}
+        />
+      </span>
       {selected.size === 0 ? (
         <>
           <h1 className="ellipsis grow">{title}</h1>

@@ -7,6 +7,7 @@ import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { act, openSnooze } from '../actions/actions.ts';
+import { threadHash } from '../actions/addresses.ts';
 import { describeAddress } from '../model/addresses.ts';
 import type { Summary } from '../model/api.ts';
 import { mailbox } from '../model/mailbox.ts';
@@ -94,12 +95,19 @@ export function ListRow({ row, index, count, top, isActive, isTabStop, isSelecte
           tabIndex={-1}
         />
       </span>
-      <button
-        type="button"
+      <a
+        href={threadHash(row.threadId)}
         className="row-body"
         data-thread={row.threadId}
         tabIndex={isTabStop ? 0 : -1}
-        onClick={(event) => (event.shiftKey ? act.select(row, true) : act.open(row))}
+        draggable={false}
+        onClick={(event) => {
+          // Ctrl and a click open a new tab, as with every link.
+          if (event.ctrlKey || event.metaKey || event.altKey) return;
+          event.preventDefault();
+          if (event.shiftKey) act.select(row, true);
+          else act.open(row);
+        }}
       >
         <span className="row-line">
           {row.isUnread && <span className="visually-hidden">{list.unread} </span>}
@@ -140,7 +148,7 @@ export function ListRow({ row, index, count, top, isActive, isTabStop, isSelecte
         <span className="preview ellipsis" dir="auto">
           <FoundWords text={newest.snippet ?? newest.preview ?? ''} search={search} />
         </span>
-      </button>
+      </a>
       <RowActions row={row} />
       <button
         type="button"

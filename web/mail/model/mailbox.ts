@@ -102,3 +102,11 @@ export function isVirtualFolder(folderId: string): boolean {
   const role = mailbox.get().folders.find((folder) => folder.id === folderId)?.role;
   return role === 'all' || role === 'flagged';
 }
+
+/** A conversation that was opened by its address may not be in the loaded list. Keeps its row, so that keys and buttons act on it. */
+export function noteOpenedRow(threadId: string, messages: readonly Summary[]): void {
+  const { activeId, rows, leftRow } = mailbox.get();
+  if (activeId !== threadId || leftRow?.threadId === threadId || rows.some((row) => row.threadId === threadId)) return;
+  const [row] = groupByThread(messages.toReversed());
+  mailbox.set({ leftRow: row ?? null });
+}

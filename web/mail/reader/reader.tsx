@@ -18,7 +18,7 @@ import { loadThread, type Message, type Thread } from '../model/api.ts';
 import { waiting } from '../model/change-queue.ts';
 import { changeMessages } from '../model/changes.ts';
 import { onMessagesChanged } from '../model/events.ts';
-import { folderByRole, mailbox } from '../model/mailbox.ts';
+import { folderByRole, mailbox, noteOpenedRow } from '../model/mailbox.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { MessageView } from './message-view.tsx';
@@ -72,6 +72,7 @@ function useThread(threadId: string) {
           if (!isCurrent) return;
           setThread(read);
           setError(null);
+          noteOpenedRow(threadId, read.messages);
         },
         (cause: unknown) => isCurrent && setError(describeError(cause)),
       );

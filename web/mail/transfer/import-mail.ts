@@ -5,6 +5,7 @@
 import { ApiError, callJson, describeError } from '../../shared/api.ts';
 import { createStore } from '../../shared/store.ts';
 import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
+import { noteImport } from '../model/done-steps.ts';
 import { refreshAll } from '../model/list-reading.ts';
 import { lastCut, MESSAGE_BYTES_MAX } from './mbox-pieces.ts';
 
@@ -114,6 +115,7 @@ async function sendPieces(signal: AbortSignal): Promise<void> {
     if (!file) break;
     const piece = await nextPiece(file, offset);
     const report = await sendPiece(file, piece, folderId, signal);
+    if (report.imported + report.duplicates > 0) noteImport();
     importing.set((now) => {
       const isEnd = offset + piece.size >= file.size;
       return {

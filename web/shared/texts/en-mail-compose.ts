@@ -1,4 +1,6 @@
 /** English texts of the compose window. Words in braces are replaced. */
+import type { Forms } from './forms.ts';
+
 export const enMailCompose = {
   window: {
     send: 'Send',
@@ -38,6 +40,11 @@ export const enMailCompose = {
     },
     linkAddress: 'Address of the link',
     picture: 'Picture',
+    picturesLeftOut: {
+      one: 'A picture was left out, because only its address was copied. Copy the picture alone, or attach it.',
+      other:
+        '{count} pictures were left out, because only their addresses were copied. Copy each alone, or attach them.',
+    } as Forms,
     importances: { high: 'High importance', normal: 'Normal importance', low: 'Low importance' },
     replyTo: 'Reply to',
     setReplyTo: 'Send replies to another address',

@@ -83,6 +83,8 @@ export const enMail = {
     search: 'Search',
     help: 'Show the keyboard shortcuts',
     send: 'Send the message',
+    cc: 'Add a Cc',
+    bcc: 'Add a Bcc',
     close: 'Close the message and keep it in Drafts',
     palette: 'Command palette',
     moveTo: 'Move to',
