@@ -5,7 +5,7 @@ import { eventually, expectAccessible, hasChromium } from './chromium.ts';
 import { useStage } from './stage.ts';
 import { openConsole, openStore, type StorageKey, type Store } from './storage-page.ts';
 
-const COUNT = 1_200;
+const COUNT = 1_050;
 const PUTS_AT_A_TIME = 16;
 const nameOf = (n: number) => `object-${String(n).padStart(4, '0')}.txt`;
 /** Limit of rows in the document: those of a screen of 800 pixels and those above and below it. */
@@ -135,7 +135,8 @@ describe.skipIf(!hasChromium)('a large folder of the storage page', () => {
     await rendersSince(page);
     await box(page, nameOf(3)).click();
     await page.getByText('2 objects selected').waitFor();
-    expect(await rendersSince(page)).toBeLessThan(3);
+    // The row that had the focus, the one that gets it, and the ticked one again.
+    expect(await rendersSince(page)).toBeLessThan(5);
     await page.mouse.move(600, 500);
     await page.mouse.wheel(0, 20_000);
     await eventually(async () => Number(await rows(page).first().getAttribute('aria-rowindex'))).toBeGreaterThan(100);
@@ -227,17 +228,19 @@ describe.skipIf(!hasChromium)('a large folder of the storage page', () => {
   });
 
   it('deletes a selection without unloading the rest', async () => {
-    const other = await fillBucket(store);
-    const { page, listings } = await open(other);
+    const { page, listings } = await open();
     await rows(page).first().waitFor();
     await loadAll(page);
-    await eventually(() => rowCount(page)).toBe(String(COUNT + 1));
+    await eventually(() => rowCount(page)).not.toBe('-1');
+    const before = Number(await rowCount(page));
     listings.length = 0;
+    await page.mouse.move(600, 500);
+    await page.mouse.wheel(0, -1_000_000);
     await box(page, nameOf(1)).click();
     await box(page, nameOf(5)).click({ modifiers: ['Shift'] });
     await page.getByRole('button', { name: 'Delete…' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-    await eventually(() => rowCount(page)).toBe(String(COUNT - 4));
+    await eventually(() => rowCount(page)).toBe(String(before - 5));
     await eventually(() => rows(page).nth(1).innerText()).toContain(nameOf(6));
     expect(await box(page, nameOf(3)).count()).toBe(0);
     // Only the first page of the listing changed.

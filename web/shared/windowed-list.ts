@@ -35,7 +35,8 @@ const EXTRA_ROWS = 20;
 /**
  * The rows to render of a list that scrolls with the page.
  * @param ref the element that contains all rows.
- * @returns the range, and a function that reads the position again at once, for a caller that has scrolled.
+ * @returns the range, a row at the top of the screen, and a function that reads the position again at once, for a caller that has
+ *   scrolled.
  */
 export function usePageWindow(ref: RefObject<HTMLElement | null>, rowPx: number, count: number) {
   const [view, setView] = useState({ at: 0, rows: Math.ceil(800 / rowPx) });
@@ -60,5 +61,5 @@ export function usePageWindow(ref: RefObject<HTMLElement | null>, rowPx: number,
     };
   }, [read]);
   const { first, last } = visibleRange(view.at, view.rows + STEP_ROWS, 1, count, EXTRA_ROWS);
-  return { first: Math.min(first, count), last, read };
+  return { first: Math.min(first, count), last, onScreen: Math.min(view.at, count - 1), read };
 }

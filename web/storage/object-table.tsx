@@ -35,6 +35,9 @@ function Heading({ by, label, className, sorting, onSort }: HeadingProps) {
   );
 }
 
+/** Keys of the gaps: before all rows, between two, and after all. Those of rows start with another letter. */
+const GAPS = ['gap first', 'gap inner', 'gap last'] as const;
+
 /** Takes the place of rows that are not in the document. */
 const Gap = ({ heightPx }: { heightPx: number }) => (
   // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row of a table cannot have the focus
@@ -71,7 +74,7 @@ function toShown(first: number, last: number, activeAt: number): number[] {
 function Rows({ accessKey, bucket, prefix, folders, objects, names, open, selection, onRestore }: Props) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [rowPx, setRowPx] = useState(ROW_PX);
-  const { first, last, read } = usePageWindow(body, rowPx, names.length);
+  const { first, last, onScreen, read } = usePageWindow(body, rowPx, names.length);
   const { active, ...handlers } = useRowKeys({
     rows: body,
     names,
@@ -87,22 +90,22 @@ function Rows({ accessKey, bucket, prefix, folders, objects, names, open, select
     if (height > 0) setRowPx(height);
   });
   const shown = toShown(first, last, activeAt);
-  const tabStop = activeAt === -1 ? 0 : activeAt;
+  const tabStop = activeAt === -1 ? onScreen : activeAt;
   return (
     <tbody ref={body} {...handlers}>
-      {shown.map((at, place) => {
+      {shown.flatMap((at, place) => {
         const above = at - ((shown[place - 1] ?? -1) + 1);
         const name = names[at] ?? '';
         const object = objects[at - folders.length];
         const row = { rowIndex: at + 2, bucket, prefix, isSelected: selection.selected.has(name) };
         const common = { ...row, isTabStop: at === tabStop, onSelect: selection.select };
-        const gap = above > 0 && <Gap key={`gap ${place === 0 ? 'first' : 'inner'}`} heightPx={above * rowPx} />;
-        if (at < folders.length) return [gap, <FolderRow key={`/${name}`} folder={name} {...common} />];
-        if (!object) return null;
+        const gap = above > 0 ? [<Gap key={place === 0 ? GAPS[0] : GAPS[1]} heightPx={above * rowPx} />] : [];
+        if (at < folders.length) return [...gap, <FolderRow key={`folder ${name}`} folder={name} {...common} />];
+        if (!object) return gap;
         const isOpen = name === open;
-        return [gap, <ObjectRow key={name} {...{ accessKey, object, isOpen, onRestore }} {...common} />];
+        return [...gap, <ObjectRow key={`object ${name}`} {...{ accessKey, object, isOpen, onRestore }} {...common} />];
       })}
-      <Gap heightPx={(names.length - 1 - (shown.at(-1) ?? -1)) * rowPx} />
+      <Gap key={GAPS[2]} heightPx={(names.length - 1 - (shown.at(-1) ?? -1)) * rowPx} />
     </tbody>
   );
 }
