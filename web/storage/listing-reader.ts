@@ -25,6 +25,9 @@ export interface ListingReader {
   stop(): void;
 }
 
+/** While many pages are loaded, those of this time are shown together. */
+const SHOWN_EVERY_MS = 500;
+
 export const NOT_LISTED: Listed = { pages: [], error: null, isLoading: true };
 
 /** @param onListed receives each new state, until `stop`. */
@@ -38,10 +41,10 @@ export function readListing(
   let waiting: Change[] = [];
   /** Steps run one after the other, so that none overwrites the pages of another. */
   let steps: Promise<void> = Promise.resolve();
-  const set = (part: Partial<Listed>) => {
+  const set = (part: Partial<Listed>, isShown = true) => {
     if (isStopped) return;
     listed = { ...listed, ...part };
-    onListed(listed);
+    if (isShown) onListed(listed);
   };
   const enqueue = (step: () => Promise<void>): Promise<void> => {
     const run = steps.then(async () => {
@@ -51,14 +54,15 @@ export function readListing(
     steps = run.catch(() => undefined);
     return run;
   };
-  const loadPage = async () => {
+  const loadPage = async (isShown = true) => {
     const token = nextOf(listed.pages);
-    set({ isLoading: true });
+    set({ isLoading: true }, isShown);
     try {
       const listing = await read(token);
-      set({ pages: appendPage(listed.pages, token, listing), error: null });
-    } finally {
+      set({ pages: appendPage(listed.pages, token, listing), error: null, isLoading: false }, isShown);
+    } catch (error) {
       set({ isLoading: false });
+      throw error;
     }
   };
   const refreshWaiting = async () => {
@@ -74,17 +78,22 @@ export function readListing(
       set({ error: describeError(error) });
     }
   };
-  enqueue(loadPage).catch((error: unknown) => set({ error: describeError(error) }));
+  enqueue(() => loadPage()).catch((error: unknown) => set({ error: describeError(error) }));
   return {
     async loadMore(countMax) {
       const count = () => countEntries(listed.pages);
       const before = count();
+      let shownAt = performance.now();
       try {
-        do await enqueue(loadPage);
-        while (!isStopped && nextOf(listed.pages) !== null && count() - before < countMax);
+        do {
+          const isShown = performance.now() - shownAt > SHOWN_EVERY_MS;
+          if (isShown) shownAt = performance.now();
+          await enqueue(() => loadPage(isShown));
+        } while (!isStopped && nextOf(listed.pages) !== null && count() - before < countMax);
       } catch (error) {
         showError(error);
       }
+      set({});
     },
     refresh(changes) {
       const isPlanned = waiting.length > 0;
