@@ -56,6 +56,8 @@ export function readListing(
   };
   const loadPage = async (isShown = true) => {
     const token = nextOf(listed.pages);
+    // An earlier step may have loaded the last page.
+    if (listed.pages.length > 0 && token === null) return;
     set({ isLoading: true }, isShown);
     try {
       const listing = await read(token);
@@ -70,6 +72,8 @@ export function readListing(
     waiting = [];
     if (names?.length === 0) return;
     try {
+      // The first page could not be read before.
+      if (listed.pages.length === 0) return await loadPage();
       // From the last run to the first, because a run may change the number of its pages.
       let { pages } = listed;
       for (const run of findRuns(pages, place.prefix, names).reverse()) pages = await refreshRun(pages, run, read);
@@ -83,7 +87,7 @@ export function readListing(
     async loadMore(countMax) {
       const count = () => countEntries(listed.pages);
       const before = count();
-      let shownAt = performance.now();
+      let shownAt = Number.NEGATIVE_INFINITY;
       try {
         do {
           const isShown = performance.now() - shownAt > SHOWN_EVERY_MS;
