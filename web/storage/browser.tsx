@@ -1,22 +1,22 @@
 /** Contents of one bucket: folders by prefix, objects, and upload by file chooser or drop. */
-import { type DragEvent, useEffect, useRef, useState } from 'react';
+import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { FileButton } from '../shared/files.tsx';
 import { formatCount } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
+import { notifyChange } from './changes.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { filesOfDrop, type NamedFile, toNamedFile } from './dropped-files.ts';
 import { startDeletion } from './jobs.ts';
-import { notifyChange } from './key.ts';
 import { useListing } from './listing.ts';
 import { ObjectTable } from './object-table.tsx';
 import { type Entry, getVersioning, type Key, s3 } from './s3.ts';
 import { describeSelection, useSelection } from './selection.ts';
 import { Snippet } from './snippet.tsx';
 import { uploadCommand } from './snippets.ts';
-import { BY_NAME, nextSorting, sortEntries, sortFolders } from './sorting.ts';
+import { BY_NAME, nextSorting, type SortBy, sortEntries, sortFolders } from './sorting.ts';
 import { addFiles, createFolder } from './uploads.ts';
 
 const t = storageTexts.objects;
@@ -66,14 +66,15 @@ export function Browser({
   const [search, setSearch] = useSearch(`${bucket}/${prefix}`);
   const [sorting, setSorting] = useState(BY_NAME);
   const listing = useListing(accessKey, bucket, prefix + search, withDeleted);
-  const { next, loadMore, error, isLoading, value } = listing;
-  const folders = sortFolders(listing.folders, sorting);
-  const objects = sortEntries(listing.objects, sorting);
+  const { next, loadMore, error, isLoading, isListed } = listing;
+  const folders = useMemo(() => sortFolders(listing.folders, sorting), [listing.folders, sorting]);
+  const objects = useMemo(() => sortEntries(listing.objects, sorting), [listing.objects, sorting]);
   const versioning = useLoaded(() => getVersioning(accessKey, bucket), [accessKey, bucket]);
   const hasVersions = Boolean(versioning.value);
   const place = `${bucket}/${prefix}${search}`;
-  const names = [...folders, ...objects.map((object) => object.key)];
-  const { selected, isEverything, ...selection } = useSelection(names, `${place}/${withDeleted}`);
+  const names = useMemo(() => [...folders, ...objects.map((object) => object.key)], [folders, objects]);
+  const selection = useSelection(names, `${place}/${withDeleted}`);
+  const { selected, isEverything } = selection;
   const [isDeleting, setDeleting] = useState(false);
   const [isOver, setOver] = useState(false);
   const upload = (files: NamedFile[]) =>
@@ -91,9 +92,14 @@ export function Browser({
     const name = prompt(t.folderName)
       ?.trim()
       .replaceAll(/^\/+|\/+$/g, '');
-    if (name) await createFolder(accessKey, bucket, `${prefix}${name}/`).then(notifyChange, showError);
+    if (!name) return;
+    const folder = `${prefix}${name}/`;
+    await createFolder(accessKey, bucket, folder).then(() => notifyChange(bucket, [folder]), showError);
   };
-  const count = describeSelection(selected, folders, isEverything ? place : null);
+  const count = useMemo(
+    () => describeSelection(selected, folders, isEverything ? place : null),
+    [selected, folders, isEverything, place],
+  );
   const removeSelected = (isPermanent: boolean) => {
     const isFolder = new Set(folders);
     const chosen = [...selected];
@@ -103,14 +109,17 @@ export function Browser({
     selection.clear();
     void startDeletion(accessKey, bucket, fill(t.deleteJob, { count }), { ...doom, isPermanent });
   };
-  const restore = (object: Entry) =>
-    s3(accessKey, { method: 'DELETE', bucket, key: object.key, query: { versionId: object.markerId ?? '' } }).then(
-      () => {
-        showToast(fill(t.restored, { name: object.key }));
-        notifyChange();
-      },
-      showError,
-    );
+  const restore = useCallback(
+    ({ key, markerId }: Entry) => {
+      const undeleted = s3(accessKey, { method: 'DELETE', bucket, key, query: { versionId: markerId ?? '' } });
+      void undeleted.then(() => {
+        showToast(fill(t.restored, { name: key }));
+        notifyChange(bucket, [key]);
+      }, showError);
+    },
+    [accessKey, bucket],
+  );
+  const sort = useCallback((by: SortBy) => setSorting((before) => nextSorting(before, by)), []);
   return (
     <section
       className={isOver ? 'browser over' : 'browser'}
@@ -180,8 +189,8 @@ export function Browser({
           {error}
         </p>
       )}
-      {isLoading && !value && <p className="muted">{storageTexts.loading}</p>}
-      {value && folders.length === 0 && objects.length === 0 && (
+      {isLoading && !isListed && <p className="muted">{storageTexts.loading}</p>}
+      {isListed && folders.length === 0 && objects.length === 0 && (
         <div className="drop-hint stack">
           <p className="muted">{search ? fill(t.noMatch, { text: search }) : t.none}</p>
           {!search && (
@@ -199,13 +208,13 @@ export function Browser({
           prefix={prefix}
           folders={folders}
           objects={objects}
+          names={names}
+          hasMore={next !== null}
           open={open}
-          selected={selected}
+          selection={selection}
           sorting={sorting}
-          onSort={(by) => setSorting(nextSorting(sorting, by))}
-          onSelect={selection.select}
-          onSelectAll={selection.selectAll}
-          onRestore={(object) => void restore(object)}
+          onSort={sort}
+          onRestore={restore}
         />
       )}
       {next && (

@@ -10,6 +10,7 @@ import { fill, plural } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { isVersion, toNext, withMarkers } from './bulk.ts';
+import { changes } from './changes.ts';
 import {
   type Difference,
   deletedNow,
@@ -20,7 +21,6 @@ import {
   toRestoration,
 } from './history-at.ts';
 import { startRestoration } from './jobs.ts';
-import { signedIn } from './key.ts';
 import { getVersioning, type Key, s3 } from './s3.ts';
 import { parseXml, textOf } from './xml.ts';
 
@@ -67,7 +67,7 @@ async function readVersions(
 
 /** Reads the versions again when objects change. The previous result is shown until the new one arrives. */
 function useHistory(place: Place): { read: Read | null; count: number; error: string | null } {
-  const change = useStore(signedIn, (state) => state.change);
+  const change = useStore(changes, (state) => state.count);
   const { accessKey, bucket, prefix } = place;
   const [state, setState] = useState<{ read: Read | null; count: number; error: string | null }>({
     read: null,

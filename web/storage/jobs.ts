@@ -10,7 +10,8 @@ import {
   listAllVersions,
   listKeys,
 } from './bulk.ts';
-import { notifyChange } from './key.ts';
+import { notifyChange } from './changes.ts';
+import type { Change } from './listing-pages.ts';
 import { type Key, restoreVersion } from './s3.ts';
 
 export interface Job {
@@ -74,6 +75,7 @@ async function* pagesOf(
 /** Adds a job and runs it. Resolves when it ends, with the job, or with null if the user has dismissed it. */
 async function run(
   start: Pick<Job, 'title' | 'kind' | 'total'>,
+  place: Required<Change>,
   work: (signal: AbortSignal, report: (done: number, failures: readonly DeleteFailure[]) => void) => Promise<void>,
 ): Promise<Job | null> {
   const id = crypto.randomUUID();
@@ -90,13 +92,14 @@ async function run(
     update(id, () => ({ state: isStopped ? 'stopped' : 'failed', error: isStopped ? null : describeError(error) }));
   }
   stops.delete(id);
-  notifyChange();
+  notifyChange(place.bucket, place.names);
   return jobs.get().list.find((job) => job.id === id) ?? null;
 }
 
 export function startDeletion(key: Key, bucket: string, title: string, doom: Doom): Promise<Job | null> {
   const total = doom.prefixes.length === 0 && !doom.isPermanent ? doom.keys.length : null;
-  return run({ title, kind: 'delete', total }, async (signal, report) => {
+  const place = { bucket, names: [...doom.keys, ...doom.prefixes] };
+  return run({ title, kind: 'delete', total }, place, async (signal, report) => {
     for await (const page of pagesOf(key, bucket, doom, signal)) {
       if (page.length === 0) continue;
       const failures = await deleteObjects(key, bucket, page, signal);
@@ -118,7 +121,8 @@ const PARALLEL_COPIES = 4;
 
 export function startRestoration(key: Key, bucket: string, title: string, plan: Restoration): Promise<Job | null> {
   const total = plan.copies.length + plan.deletions.length;
-  return run({ title, kind: 'restore', total }, async (signal, report) => {
+  const place = { bucket, names: [...plan.copies, ...plan.deletions].map(({ key: name }) => name) };
+  return run({ title, kind: 'restore', total }, place, async (signal, report) => {
     const copies = [...plan.copies];
     const work = async () => {
       for (let copy = copies.shift(); copy !== undefined; copy = copies.shift()) {

@@ -3,6 +3,7 @@
  * directly. The key is gone when the last tab is closed.
  */
 import { createStore } from '../shared/store.ts';
+import { notifyChange } from './changes.ts';
 import type { Key } from './s3.ts';
 import { setUploadKey } from './uploads.ts';
 
@@ -18,9 +19,8 @@ function read(): Key | null {
 }
 
 /** State of the sign-in. `isAsking`: other tabs may still answer with their key. */
-export const signedIn = createStore<{ key: Key | null; change: number; isAsking: boolean }>({
+export const signedIn = createStore<{ key: Key | null; isAsking: boolean }>({
   key: read(),
-  change: 0,
   isAsking: read() === null,
 });
 
@@ -40,9 +40,6 @@ if (signedIn.get().isAsking) {
   tabs.postMessage({ kind: 'ask' } satisfies TabMessage);
   setTimeout(() => signedIn.set({ isAsking: false }), ANSWER_MS);
 }
-
-/** Announces that stored objects have changed: all lists load again. */
-export const notifyChange = (): void => signedIn.set(({ change }) => ({ change: change + 1 }));
 
 setUploadKey(signedIn.get().key, notifyChange);
 

@@ -1,61 +1,56 @@
 /** The loaded part of a folder of a bucket. */
-import { useEffect, useState } from 'react';
-import { useStore } from '../shared/store.ts';
-import { showError } from '../shared/toasts.tsx';
-import { useLoaded } from '../shared/use-loaded.ts';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { listWithDeleted } from './bulk.ts';
-import { signedIn } from './key.ts';
-import { type Key, type Listing, listObjects } from './s3.ts';
+import { changes } from './changes.ts';
+import { nextOf } from './listing-pages.ts';
+import { type ListingReader, NOT_LISTED, readListing } from './listing-reader.ts';
+import { type Key, listObjects } from './s3.ts';
 
 /** Limit of entries that {@link useListing} loads if all are requested. */
-const ENTRIES_MAX = 20_000;
+const ENTRIES_MAX = 100_000;
 
 /**
- * Loads the first page when the bucket, the prefix or the contents change, and further pages on request.
+ * Loads the first page when the bucket or the prefix changes, and further pages on request. When objects change, it reads again what
+ * they concern.
  * @param prefix of the names: the folder, followed by the text that the user searches for in it.
  */
 export function useListing(key: Key, bucket: string, prefix: string, withDeleted: boolean) {
-  const list = withDeleted ? listWithDeleted : listObjects;
-  const change = useStore(signedIn, (state) => state.change);
-  const folder = `${bucket}/${prefix}/${withDeleted}`;
-  const loaded = useLoaded(
-    async () => ({ ...(await list(key, bucket, prefix, null)), folder }),
-    [key, bucket, prefix, withDeleted, change],
-  );
+  const place = `${bucket}/${prefix}/${withDeleted}`;
+  const [state, setState] = useState({ place, listed: NOT_LISTED });
+  const reader = useRef<ListingReader | null>(null);
+  useEffect(() => {
+    const list = withDeleted ? listWithDeleted : listObjects;
+    const reading = readListing(
+      { bucket, prefix },
+      (token) => list(key, bucket, prefix, token),
+      (listed) => setState({ place: `${bucket}/${prefix}/${withDeleted}`, listed }),
+    );
+    reader.current = reading;
+    const unsubscribe = changes.subscribe(() => reading.refresh(changes.get().latest));
+    return () => {
+      unsubscribe();
+      reading.stop();
+    };
+  }, [key, bucket, prefix, withDeleted]);
   // Hide the old listing as soon as the bucket or the prefix changes.
-  const first = { ...loaded, value: loaded.value?.folder === folder ? loaded.value : null };
-  const [more, setMore] = useState<Listing | null>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes further pages outdated
-  useEffect(() => setMore(null), [first.value]);
-  const loadMore = async (countMax = 1) => {
-    let token = (more ?? first.value)?.next ?? null;
-    let count = 0;
-    try {
-      do {
-        if (!token) return;
-        const page: Listing = await list(key, bucket, prefix, token);
-        setMore((before) => ({
-          folders: [...(before?.folders ?? []), ...page.folders],
-          objects: [...(before?.objects ?? []), ...page.objects],
-          next: page.next,
-        }));
-        token = page.next;
-        count += page.folders.length + page.objects.length;
-      } while (count < countMax);
-    } catch (error) {
-      showError(error);
-    }
-  };
-  const folders = [...new Set([...(first.value?.folders ?? []), ...(more?.folders ?? [])])];
-  const objects = [...(first.value?.objects ?? []), ...(more?.objects ?? [])].filter(
-    (one) => one.key !== prefix || !prefix.endsWith('/'),
+  const { pages, error, isLoading } = state.place === place ? state.listed : NOT_LISTED;
+  const folders = useMemo(() => [...new Set(pages.flatMap(({ listing }) => listing.folders))], [pages]);
+  const objects = useMemo(
+    // The object of the folder itself is not in it.
+    () =>
+      pages
+        .flatMap(({ listing }) => listing.objects)
+        .filter(({ key: name }) => name !== prefix || !prefix.endsWith('/')),
+    [pages, prefix],
   );
   return {
-    ...first,
     folders,
     objects,
-    next: (more ?? first.value)?.next ?? null,
-    loadMore,
-    loadAll: () => loadMore(ENTRIES_MAX),
+    error,
+    isLoading,
+    isListed: pages.length > 0,
+    next: nextOf(pages),
+    loadMore: () => reader.current?.loadMore(1),
+    loadAll: () => reader.current?.loadMore(ENTRIES_MAX),
   };
 }

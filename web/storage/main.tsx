@@ -11,11 +11,12 @@ import { BucketHead, TABS } from './bucket-head.tsx';
 import { Buckets } from './buckets.tsx';
 import { Connect } from './connect.tsx';
 import { History } from './history.tsx';
-import { setKey, signedIn } from './key.ts';
+import { signedIn } from './key.ts';
 import { ObjectPanel } from './object-panel.tsx';
 import { OwnKeys } from './own-keys.tsx';
 import type { Key } from './s3.ts';
 import { SignIn } from './sign-in.tsx';
+import { signOut } from './sign-out.ts';
 import './storage.css';
 import { UploadList } from './upload-list.tsx';
 
@@ -86,7 +87,7 @@ function Storage() {
             name: key.ownerName || texts.app.storage.account,
             detail: key.accessKeyId,
             id: key.ownerEmail,
-            onSignOut: () => setKey(null),
+            onSignOut: () => void signOut(),
           }
         }
       />

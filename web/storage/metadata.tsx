@@ -3,7 +3,7 @@ import type { FormEvent } from 'react';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
-import { notifyChange } from './key.ts';
+import { notifyChange } from './changes.ts';
 import { type Head, putHead } from './object-head.ts';
 import type { Key } from './s3.ts';
 
@@ -22,7 +22,7 @@ export function Metadata({ accessKey, bucket, name, head, isNewest }: Props) {
   const save = (metadata: [string, string][], contentType = head.contentType) =>
     putHead(accessKey, bucket, name, head, { metadata, contentType }).then(() => {
       showToast(t.metadataSaved);
-      notifyChange();
+      notifyChange(bucket, [name]);
     }, showError);
   const without = (member: string) => head.metadata.filter(([one]) => one !== member);
   const add = (event: FormEvent<HTMLFormElement>) => {

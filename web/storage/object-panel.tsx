@@ -1,87 +1,21 @@
 /** One object: details, preview, links, metadata, tags and versions. */
-import { type FormEvent, useEffect, useState } from 'react';
-import { formatBytes, formatDateTime, formatUnit } from '../shared/format.ts';
+import { type FormEvent, useState } from 'react';
+import { formatBytes, formatDateTime } from '../shared/format.ts';
 import { go, readRoute, toHash } from '../shared/hash-route.ts';
 import { useStore } from '../shared/store.ts';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
-import { showError, showToast } from '../shared/toasts.tsx';
+import { showError } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
-import { notifyChange, signedIn } from './key.ts';
+import { changes, notifyChange } from './changes.ts';
 import { Metadata } from './metadata.tsx';
 import { readHead } from './object-head.ts';
+import { ObjectLinks } from './object-links.tsx';
 import { Preview } from './preview.tsx';
-import { getTags, type Key, linkTo, listVersions, putTags, s3, type Tag } from './s3.ts';
+import { getTags, type Key, listVersions, putTags, s3, type Tag } from './s3.ts';
 import { Versions } from './versions.tsx';
 
 const t = storageTexts.object;
-
-const EXPIRIES = [
-  [1, 'hour', 3600],
-  [1, 'day', 86_400],
-  [7, 'day', 604_800],
-] as const;
-
-function Links({
-  accessKey,
-  bucket,
-  name,
-  versionId,
-}: {
-  accessKey: Key;
-  bucket: string;
-  name: string;
-  versionId: string | null;
-}) {
-  const [expires, setExpires] = useState(3600);
-  const [link, setLink] = useState('');
-  const [until, setUntil] = useState('');
-  const version = versionId ? { versionId } : {};
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another object or expiry makes the shown link outdated
-  useEffect(() => setLink(''), [name, versionId, expires]);
-  const copy = async () => {
-    const url = await linkTo(accessKey, bucket, name, { expiresSeconds: expires, ...version });
-    setLink(url);
-    // A presigned link ends when the key that signed it does.
-    const end = Date.now() + expires * 1000;
-    setUntil(new Date(Math.min(end, Date.parse(accessKey.expiresAt ?? '') || end)).toISOString());
-    await navigator.clipboard.writeText(url).then(
-      () => showToast(t.linkCopied),
-      () => showToast(t.linkShownBelow),
-    );
-  };
-  const download = async () => {
-    location.assign(await linkTo(accessKey, bucket, name, { expiresSeconds: 300, download: true, ...version }));
-  };
-  return (
-    <div className="stack">
-      <div className="row wrap">
-        <button type="button" className="primary" onClick={() => void download()}>
-          {t.download}
-        </button>
-        <button type="button" onClick={() => void copy()}>
-          {t.copyLink}
-        </button>
-        <label className="row small">
-          {t.goodFor}
-          <select value={expires} onChange={(event) => setExpires(Number(event.target.value))}>
-            {EXPIRIES.map(([count, unit, seconds]) => (
-              <option key={seconds} value={seconds}>
-                {formatUnit(count, unit)}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
-      {link && (
-        <div>
-          <input readOnly value={link} aria-label={t.link} onFocus={(event) => event.target.select()} />
-          <p className="muted small">{fill(t.linkUntil, { date: formatDateTime(until) })}</p>
-        </div>
-      )}
-    </div>
-  );
-}
 
 function Tags({ accessKey, bucket, name }: { accessKey: Key; bucket: string; name: string }) {
   const { value, reload } = useLoaded(() => getTags(accessKey, bucket, name), [accessKey, bucket, name]);
@@ -135,7 +69,7 @@ export function ObjectPanel({
   prefix: string;
   name: string;
 }) {
-  const change = useStore(signedIn, (state) => state.change);
+  const change = useStore(changes, (state) => state.count);
   const [versionId, setVersionId] = useState<string | null>(null);
   const info = useLoaded(
     () => readHead(accessKey, bucket, name, versionId),
@@ -146,7 +80,7 @@ export function ObjectPanel({
   const remove = () => {
     const isKept = (versions.value ?? []).some((version) => version.versionId !== 'null');
     if (!confirm(isKept ? fill(t.confirmDelete, { name }) : fill(t.confirmErase, { name }))) return;
-    s3(accessKey, { method: 'DELETE', bucket, key: name }).then(notifyChange, showError);
+    s3(accessKey, { method: 'DELETE', bucket, key: name }).then(() => notifyChange(bucket, [name]), showError);
   };
   const facts: [string, string][] = info.value
     ? [
@@ -187,7 +121,7 @@ export function ObjectPanel({
             size={info.value.size}
             versionId={versionId}
           />
-          <Links accessKey={accessKey} bucket={bucket} name={name} versionId={versionId} />
+          <ObjectLinks accessKey={accessKey} bucket={bucket} name={name} versionId={versionId} />
           <dl className="facts small">
             {facts
               .filter(([, value]) => value)

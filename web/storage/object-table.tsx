@@ -1,36 +1,17 @@
-/** Folders and objects of a listing, with a selection. */
-import type { MouseEvent } from 'react';
-import { formatBytes, formatDateTime } from '../shared/format.ts';
-import { toHash } from '../shared/hash-route.ts';
+/** Folders and objects of a listing, with a selection. Only the rows near the screen are in the document. */
+import { memo, useId, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Icon } from '../shared/icons.tsx';
-import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
+import { usePageWindow } from '../shared/windowed-list.ts';
+import { FolderRow, ObjectRow } from './object-row.tsx';
+import { useRowKeys } from './row-keys.ts';
 import type { Entry, Key } from './s3.ts';
+import type { Selection } from './selection.ts';
 import type { SortBy, Sorting } from './sorting.ts';
-import { Thumbnail } from './thumbnail.tsx';
 
 const t = storageTexts.objects;
-
-interface SelectBoxProps {
-  name: string;
-  isSelected: boolean;
-  onSelect: (name: string, isRange: boolean) => void;
-}
-
-/** Selects a row. With Shift, a click selects all rows since the last one that was clicked. */
-function SelectBox({ name, isSelected, onSelect }: SelectBoxProps) {
-  return (
-    <td className="check-cell">
-      <input
-        type="checkbox"
-        aria-label={fill(t.select, { name })}
-        checked={isSelected}
-        onChange={() => undefined}
-        onClick={(event: MouseEvent) => onSelect(name, event.shiftKey)}
-      />
-    </td>
-  );
-}
+/** Height of a row before the first one is measured. */
+const ROW_PX = 44;
 
 interface HeadingProps {
   by: SortBy;
@@ -54,88 +35,114 @@ function Heading({ by, label, className, sorting, onSort }: HeadingProps) {
   );
 }
 
+/** Keys of the gaps: before all rows, between two, and after all. Those of rows start with another letter. */
+const GAPS = ['gap first', 'gap inner', 'gap last'] as const;
+
+/** Takes the place of rows that are not in the document. */
+const Gap = ({ heightPx }: { heightPx: number }) => (
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row of a table cannot have the focus
+  <tr aria-hidden="true" className="gap" style={{ height: heightPx }}>
+    {/* One cell, because a phone hides the column of the times. */}
+    <td />
+  </tr>
+);
+
 interface Props {
   accessKey: Key;
   bucket: string;
   prefix: string;
   folders: readonly string[];
   objects: readonly Entry[];
+  /** Names of all rows: folders, then objects. */
+  names: readonly string[];
+  /** Whether further rows can be loaded, so that their number is unknown. */
+  hasMore: boolean;
   /** Key of the object that is shown beside the table. */
   open: string | null;
-  /** Selected rows: prefixes of folders and keys of objects. */
-  selected: ReadonlySet<string>;
+  selection: Selection;
   sorting: Sorting;
   onSort: (by: SortBy) => void;
-  onSelect: (name: string, isRange: boolean) => void;
-  onSelectAll: () => void;
   onRestore: (object: Entry) => void;
 }
 
-export function ObjectTable({ accessKey, bucket, prefix, folders, objects, open, selected, sorting, ...on }: Props) {
-  const count = folders.length + objects.length;
-  const order = { sorting, onSort: on.onSort };
+/** The rows to render, and the row that has the focus, even if it is not near the screen. */
+function toShown(first: number, last: number, activeAt: number): number[] {
+  const shown = Array.from({ length: last - first }, (_, at) => first + at);
+  if (activeAt === -1 || (activeAt >= first && activeAt < last)) return shown;
+  return activeAt < first ? [activeAt, ...shown] : [...shown, activeAt];
+}
+
+function Rows({ accessKey, bucket, prefix, folders, objects, names, open, selection, onRestore }: Props) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [rowPx, setRowPx] = useState(ROW_PX);
+  const { first, last, onScreen, read } = usePageWindow(body, rowPx, names.length);
+  const { active, ...handlers } = useRowKeys({
+    rows: body,
+    names,
+    rowPx,
+    onSelect: (name) => selection.select(name, false),
+    onExtend: selection.extend,
+    onScrolled: read,
+  });
+  const activeAt = useMemo(() => (active === null ? -1 : names.indexOf(active)), [names, active]);
+  // The height depends on the font size of the browser.
+  useLayoutEffect(() => {
+    const height = body.current?.querySelector('tr[data-name]')?.getBoundingClientRect().height ?? 0;
+    if (height > 0) setRowPx(height);
+  });
+  const shown = toShown(first, last, activeAt);
+  const tabStop = activeAt === -1 ? onScreen : activeAt;
   return (
-    <table className="objects">
-      <caption className="visually-hidden">{t.caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col" className="check-cell">
-            <input
-              type="checkbox"
-              aria-label={t.selectAll}
-              checked={selected.size > 0 && selected.size === count}
-              ref={(element) => {
-                if (element) element.indeterminate = selected.size > 0 && selected.size < count;
-              }}
-              onChange={on.onSelectAll}
-            />
-          </th>
-          <Heading by="name" label={t.name} {...order} />
-          <Heading by="size" label={t.size} className="numeric" {...order} />
-          <Heading by="modified" label={t.modified} className="when-cell" {...order} />
-        </tr>
-      </thead>
-      <tbody>
-        {folders.map((folder) => (
-          <tr key={folder}>
-            <SelectBox name={folder} isSelected={selected.has(folder)} onSelect={on.onSelect} />
-            <th scope="row" className="name-cell">
-              <a href={toHash(['b', bucket], { prefix: folder })}>
-                <Icon name="folder" /> <bdi>{folder.slice(prefix.length)}</bdi>
-              </a>
-            </th>
-            <td />
-            <td className="when-cell" />
-          </tr>
-        ))}
-        {objects.map((object) => (
-          <tr
-            key={object.key}
-            className={object.markerId === undefined ? undefined : 'deleted'}
-            aria-current={object.key === open ? 'true' : undefined}
-          >
-            <SelectBox name={object.key} isSelected={selected.has(object.key)} onSelect={on.onSelect} />
-            <th scope="row" className="name-cell">
-              <a href={toHash(['b', bucket], { prefix, key: object.key })}>
-                <Thumbnail accessKey={accessKey} bucket={bucket} object={object} />{' '}
-                <bdi className="name-text">{object.key.slice(prefix.length)}</bdi>
-              </a>{' '}
-              {object.markerId !== undefined && <span className="badge bad">{t.deleted}</span>}
-            </th>
-            <td className="numeric">
-              {object.markerId === undefined ? (
-                formatBytes(object.size)
-              ) : (
-                <button type="button" className="small row-action" onClick={() => on.onRestore(object)}>
-                  {t.restore}
-                  <span className="visually-hidden"> {object.key}</span>
-                </button>
-              )}
-            </td>
-            <td className="muted when-cell">{formatDateTime(object.modifiedAt)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <tbody ref={body} {...handlers}>
+      {shown.flatMap((at, place) => {
+        const above = at - ((shown[place - 1] ?? -1) + 1);
+        const name = names[at] ?? '';
+        const object = objects[at - folders.length];
+        const row = { rowIndex: at + 2, bucket, prefix, isSelected: selection.selected.has(name) };
+        const common = { ...row, isTabStop: at === tabStop, onSelect: selection.select };
+        const gap = above > 0 ? [<Gap key={place === 0 ? GAPS[0] : GAPS[1]} heightPx={above * rowPx} />] : [];
+        if (at < folders.length) return [...gap, <FolderRow key={`folder ${name}`} folder={name} {...common} />];
+        if (!object) return gap;
+        const isOpen = name === open;
+        return [...gap, <ObjectRow key={`object ${name}`} {...{ accessKey, object, isOpen, onRestore }} {...common} />];
+      })}
+      <Gap key={GAPS[2]} heightPx={(names.length - 1 - (shown.at(-1) ?? -1)) * rowPx} />
+    </tbody>
   );
 }
+
+export const ObjectTable = memo(function ObjectTable(props: Props) {
+  const { names, hasMore, selection, sorting, onSort } = props;
+  const { selected } = selection;
+  const keysId = useId();
+  const order = { sorting, onSort };
+  return (
+    <>
+      <p id={keysId} hidden>
+        {t.tableKeys}
+      </p>
+      <table className="objects" aria-rowcount={hasMore ? -1 : names.length + 1} aria-describedby={keysId}>
+        <caption className="visually-hidden">{t.caption}</caption>
+        <thead>
+          <tr aria-rowindex={1}>
+            <th scope="col" className="check-cell">
+              <input
+                type="checkbox"
+                aria-label={t.selectAll}
+                checked={selected.size > 0 && selected.size === names.length}
+                ref={(element) => {
+                  if (element) element.indeterminate = selected.size > 0 && selected.size < names.length;
+                }}
+                onChange={selection.selectAll}
+              />
+            </th>
+            <Heading by="name" label={t.name} {...order} />
+            <Heading by="size" label={t.size} className="numeric size-cell" {...order} />
+            <Heading by="modified" label={t.modified} className="when-cell" {...order} />
+          </tr>
+        </thead>
+        <Rows {...props} />
+      </table>
+    </>
+  );
+});

@@ -1,26 +1,15 @@
 /** The access keys of the user. They belong to a mailbox, so its session is needed. */
 import { useState } from 'react';
-import { ApiError, callJson, type Page } from '../shared/api.ts';
 import { formatDateTime } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showError } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
-import { createOwnKey, type NewKey, type OwnKey } from './own-key-api.ts';
+import { createOwnKey, type NewKey, type OwnKey, readOwnKeys, revokeOwnKey } from './own-key-api.ts';
 import type { Key } from './s3.ts';
 import { Snippet } from './snippet.tsx';
 
 const t = storageTexts.keys;
-
-/** Reads the user's access keys. @returns null without a session. */
-async function readKeys(): Promise<OwnKey[] | null> {
-  try {
-    return (await callJson<Page<OwnKey>>('/v1/me/access-keys?limit=200')).data;
-  } catch (error) {
-    if (error instanceof ApiError && (error.status === 401 || error.status === 404)) return null;
-    throw error;
-  }
-}
 
 function describe(key: OwnKey): string {
   return [
@@ -33,7 +22,7 @@ function describe(key: OwnKey): string {
 }
 
 export function OwnKeys({ accessKey }: { accessKey: Key }) {
-  const { value, error, isLoading, reload } = useLoaded(readKeys, []);
+  const { value, error, isLoading, reload } = useLoaded(readOwnKeys, []);
   const [made, setMade] = useState<NewKey | null>(null);
   const create = () =>
     createOwnKey({}).then((key) => {
@@ -42,7 +31,7 @@ export function OwnKeys({ accessKey }: { accessKey: Key }) {
     }, showError);
   const revoke = (id: string) => {
     if (!confirm(fill(t.confirmRevoke, { key: id }))) return;
-    callJson(`/v1/me/access-keys/${encodeURIComponent(id)}`, { method: 'DELETE' }).then(reload, showError);
+    revokeOwnKey(id).then(reload, showError);
   };
   return (
     <div className="page stack-large">

@@ -109,7 +109,7 @@ export interface Listing {
   next: string | null;
 }
 export async function listObjects(key: Key, bucket: string, prefix: string, token: string | null): Promise<Listing> {
-  const query: Record<string, string> = { 'list-type': '2', delimiter: '/', prefix, 'max-keys': '200' };
+  const query: Record<string, string> = { 'list-type': '2', delimiter: '/', prefix, 'max-keys': '1000' };
   if (token) query['continuation-token'] = token;
   const answer = await xml(key, { bucket, query });
   return {

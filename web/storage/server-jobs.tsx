@@ -5,8 +5,8 @@ import { fill, texts } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
+import { notifyChange } from './changes.ts';
 import { cancelJob, createJob, isOpen, type JobKind, type JobRequest, listJobs, type ServerJob } from './job-api.ts';
-import { notifyChange } from './key.ts';
 import { Choice } from './rule-editor.tsx';
 import type { Key } from './s3.ts';
 
@@ -180,8 +180,8 @@ export function ServerJobs({ accessKey, bucket, prefix }: { accessKey: Key; buck
   }, [isRunning, value]);
   // When the last job has ended, the other tabs of the bucket reload to show its changes.
   useEffect(() => {
-    if (isRunning) return () => notifyChange();
-  }, [isRunning]);
+    if (isRunning) return () => notifyChange(bucket);
+  }, [isRunning, bucket]);
   return (
     <section className="bucket-page stack-large" aria-label={storageTexts.tabs.jobs}>
       <JobForm accessKey={accessKey} bucket={bucket} prefix={prefix} onStarted={reload} />

@@ -7,7 +7,7 @@ import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { setKey } from './key.ts';
-import { createOwnKey } from './own-key-api.ts';
+import { createOwnKey, findKeyEnd } from './own-key-api.ts';
 import { type Key, listBuckets } from './s3.ts';
 
 const t = storageTexts.signIn;
@@ -46,10 +46,12 @@ export function SignIn() {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    void signIn(async () => ({
-      accessKeyId: String(form.get('access_key_id')).trim(),
-      secretAccessKey: String(form.get('secret_access_key')).trim(),
-    }));
+    const accessKeyId = String(form.get('access_key_id')).trim();
+    const secretAccessKey = String(form.get('secret_access_key')).trim();
+    void signIn(async () => {
+      const expiresAt = mailbox && (await findKeyEnd(accessKeyId).catch(() => null));
+      return { accessKeyId, secretAccessKey, ...(expiresAt ? { expiresAt } : {}) };
+    });
   };
   const signInWithMailbox = () =>
     signIn(async () => {

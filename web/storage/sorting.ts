@@ -13,20 +13,21 @@ export const BY_NAME: Sorting = { by: 'name', isDescending: false };
 const COMPARE: Record<SortBy, (a: Entry, b: Entry) => number> = {
   name: (a, b) => compareText(a.key, b.key),
   size: (a, b) => a.size - b.size || compareText(a.key, b.key),
-  modified: (a, b) => Date.parse(a.modifiedAt) - Date.parse(b.modifiedAt) || compareText(a.key, b.key),
+  // Times of a listing have one format, so their texts are in the order of the times.
+  modified: (a, b) => compareText(a.modifiedAt, b.modifiedAt) || compareText(a.key, b.key),
 };
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-export function sortEntries(objects: readonly Entry[], { by, isDescending }: Sorting): Entry[] {
-  if (by === 'name' && !isDescending) return [...objects];
+export function sortEntries(objects: readonly Entry[], { by, isDescending }: Sorting): readonly Entry[] {
+  if (by === 'name') return isDescending ? objects.toReversed() : objects;
   const sorted = objects.toSorted(COMPARE[by]);
   return isDescending ? sorted.reverse() : sorted;
 }
 
 /** Sorts folders. They have neither size nor time, so any other order leaves them by name. */
-export const sortFolders = (folders: readonly string[], { by, isDescending }: Sorting): string[] =>
-  by === 'name' && isDescending ? folders.toReversed() : [...folders];
+export const sortFolders = (folders: readonly string[], { by, isDescending }: Sorting): readonly string[] =>
+  by === 'name' && isDescending ? folders.toReversed() : folders;
 
 /**
  * The order after a click on a column. The same column is reversed; another one begins ascending if it is the name, descending

@@ -1,6 +1,6 @@
 /**
- * Uploads that can be resumed. A small file is sent in one request, a larger one in parts, a few at a time, each with a
- * signed hash. A pause or a lost network stops at once and keeps the parts that arrived. After a reload the browser
+ * Uploads that can be resumed. A small file is sent in one request, a larger one in parts, each with a signed hash. Files and parts
+ * share the requests that run at a time (`upload-pace.ts`). A pause or a lost network stops at once and keeps the parts that arrived. After a reload the browser
  * knows the upload but no longer has the file. If the user selects the same file again, only missing parts are sent
  * (ListParts).
  */
@@ -20,13 +20,14 @@ import {
   toUrl,
 } from './s3.ts';
 import { sha256Hex, signHeaders } from './sigv4.ts';
+import { holdSlot, pace, reportRefusal, reportSuccess } from './upload-slots.ts';
 
 const t = storageTexts.uploads;
 
 export const PART_BYTES_MIN = 8 * 1024 * 1024;
 const PARTS_MAX = 10_000;
-const PARALLEL_PARTS = 3;
-const PARALLEL_FILES = 2;
+/** Limit of parts of one file that are in memory at a time. */
+const PARALLEL_PARTS = 5;
 const ATTEMPTS_MAX = 5;
 
 export type UploadState = 'waiting' | 'running' | 'paused' | 'failed' | 'done' | 'file-needed';
@@ -49,7 +50,7 @@ export const uploads = createStore<{ list: Upload[] }>({ list: [] });
 const files = new Map<string, File>();
 const stops = new Map<string, AbortController>();
 let signedIn: Key | null = null;
-let onDone: (bucket: string, name: string) => void = () => undefined;
+let onDone: (bucket: string, names: readonly string[]) => void = () => undefined;
 
 const STORAGE_KEY = 'tessera.uploads';
 
@@ -179,7 +180,7 @@ function pump(): void {
   const { list } = uploads.get();
   let running = list.filter((upload) => upload.state === 'running').length;
   for (const upload of list) {
-    if (running >= PARALLEL_FILES) return;
+    if (running >= pace().limit) return;
     if (upload.state !== 'waiting') continue;
     running += 1;
     void run(upload.id);
@@ -199,7 +200,7 @@ async function run(id: string): Promise<void> {
     else await sendParts(key, upload, file, stop.signal);
     files.delete(id);
     change(id, { state: 'done', sentBytes: file.size });
-    onDone(upload.bucket, upload.name);
+    onDone(upload.bucket, [upload.name]);
   } catch (error) {
     if (!stop.signal.aborted) change(id, { state: 'failed', error: (error as Error).message });
   } finally {
@@ -211,12 +212,15 @@ async function run(id: string): Promise<void> {
 const contentType = (file: File): string => file.type || 'application/octet-stream';
 
 async function sendWhole(key: Key, upload: Upload, file: File, signal: AbortSignal): Promise<void> {
-  const body = new Uint8Array(await file.arrayBuffer());
-  await withRetries(signal, () =>
-    put(key, upload, {}, body, { 'content-type': contentType(file) }, signal, (sentBytes) =>
-      change(upload.id, { sentBytes }),
-    ),
-  );
+  await holdSlot(signal, async () => {
+    const body = new Uint8Array(await file.arrayBuffer());
+    await withRetries(signal, () =>
+      put(key, upload, {}, body, { 'content-type': contentType(file) }, signal, (sentBytes) =>
+        change(upload.id, { sentBytes }),
+      ),
+    );
+    reportSuccess(body.length);
+  });
 }
 
 async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSignal): Promise<void> {
@@ -250,21 +254,29 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
     change(upload.id, { sentBytes: Math.min(sentBytes, file.size) });
   };
   report();
+  const send = async (part: number) => {
+    const start = (part - 1) * upload.partSize;
+    const body = new Uint8Array(await file.slice(start, start + sizeOf(part)).arrayBuffer());
+    const query = { partNumber: String(part), uploadId: openId };
+    const etag = await withRetries(signal, () =>
+      put(key, upload, query, body, {}, signal, (bytes) => {
+        sending.set(part, bytes);
+        report();
+      }),
+    );
+    sending.delete(part);
+    arrived.set(part, { number: part, etag, size: body.length });
+    report();
+    reportSuccess(body.length);
+    // A free slot may now suffice for one more file.
+    pump();
+  };
   const work = async () => {
-    for (let number = missing.shift(); number !== undefined; number = missing.shift()) {
-      const part = number;
-      const start = (part - 1) * upload.partSize;
-      const body = new Uint8Array(await file.slice(start, start + sizeOf(part)).arrayBuffer());
-      const query = { partNumber: String(part), uploadId: openId };
-      const etag = await withRetries(signal, () =>
-        put(key, upload, query, body, {}, signal, (bytes) => {
-          sending.set(part, bytes);
-          report();
-        }),
-      );
-      sending.delete(part);
-      arrived.set(part, { number: part, etag, size: body.length });
-      report();
+    while (missing.length > 0) {
+      await holdSlot(signal, async () => {
+        const part = missing.shift();
+        if (part !== undefined) await send(part);
+      });
     }
   };
   await Promise.all(Array.from({ length: PARALLEL_PARTS }, work));
@@ -281,6 +293,7 @@ async function withRetries<T>(signal: AbortSignal, attempt: () => Promise<T>): P
       const isTransient =
         error instanceof S3Error && (error.status === 0 || error.status >= 500 || error.status === 429);
       if (signal.aborted || !isTransient || tries >= ATTEMPTS_MAX) throw error;
+      reportRefusal();
       await new Promise((resolve) => setTimeout(resolve, 400 * 2 ** tries * (0.75 + Math.random() / 2)));
     }
   }

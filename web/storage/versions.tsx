@@ -2,7 +2,7 @@
 import { formatBytes, formatDateTime, formatRelative } from '../shared/format.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
-import { notifyChange } from './key.ts';
+import { notifyChange } from './changes.ts';
 import { type Key, linkTo, restoreVersion, s3, type Version } from './s3.ts';
 
 const t = storageTexts.versions;
@@ -21,7 +21,7 @@ export function Versions({ accessKey, bucket, name, versions, shown, onShow, onC
   const changed = (text: string) => {
     showToast(text);
     onChanged();
-    notifyChange();
+    notifyChange(bucket, [name]);
   };
   const download = async (version: Version) => {
     const url = await linkTo(accessKey, bucket, name, {

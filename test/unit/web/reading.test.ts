@@ -19,11 +19,11 @@ import {
   restoreRemoved,
   rowCount,
   toMessageOffset,
-  visibleRange,
 } from '../../../web/mail/model/rows.ts';
 import { splitQuote } from '../../../web/mail/reader/plain-text.tsx';
 import { describeAuthentication, describeSpam } from '../../../web/mail/reader/verdicts.ts';
 import { toSearchQuery } from '../../../web/mail/settings/filter-preview.ts';
+import { visibleRange } from '../../../web/shared/windowed-list.ts';
 
 describe('addresses', () => {
   it('are parsed in all common forms, and invalid ones are returned', () => {

@@ -1,14 +1,15 @@
 /** The list of conversations. Renders only visible rows, and reads further pages as they come near. */
-import { type KeyboardEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import { Icon } from '../../shared/icons.tsx';
 import { localeOf, look } from '../../shared/look.ts';
 import { useStore } from '../../shared/store.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
+import { useViewport, visibleRange } from '../../shared/windowed-list.ts';
 import { act, isNarrow } from '../actions/actions.ts';
 import type { FolderRole } from '../model/api.ts';
 import { loadAround, totalOf } from '../model/list-reading.ts';
 import { mailbox, type Source } from '../model/mailbox.ts';
-import { type Row, rowCount, visibleRange } from '../model/rows.ts';
+import { type Row, rowCount } from '../model/rows.ts';
 import { DAY_HEAD_PX, findDayHeads, headsAbove, type Period, rowAt, topOfRow } from './day-heads.ts';
 import { FirstSteps, useFirstSteps } from './first-steps.tsx';
 import { usePull } from './gestures.ts';
@@ -19,24 +20,6 @@ const { list } = mailTexts;
 const MONTH = new Intl.DateTimeFormat(localeOf(), { month: 'long', year: 'numeric' });
 
 const nameOf = (period: Period): string => (period.kind === 'month' ? MONTH.format(period.month) : list[period.kind]);
-
-function useViewport() {
-  const ref = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
-  useLayoutEffect(() => {
-    const element = ref.current;
-    if (!element) return;
-    const read = () => setView({ top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(read);
-    observer.observe(element);
-    element.addEventListener('scroll', read, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener('scroll', read);
-    };
-  }, []);
-  return { ref, view };
-}
 
 /** Placeholder for a row that is not loaded yet. */
 function RowPlaceholder({ top }: { top: number }) {

@@ -135,10 +135,3 @@ export function findRowShift(before: readonly Row[], after: readonly Row[]): num
   }
   return 0;
 }
-
-/** Returns the range of rows to render: the visible ones, and some above and below. All rows have the same height. */
-export function visibleRange(scrollTop: number, viewHeight: number, rowHeight: number, count: number, extra = 6) {
-  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - extra);
-  const last = Math.min(count, Math.ceil((scrollTop + viewHeight) / rowHeight) + extra);
-  return { first, last: Math.max(first, last) };
-}

@@ -21,6 +21,9 @@ export const enStorage = {
     withMailbox: 'Continue as {email}',
     withMailboxHint: 'Creates an access key for this browser. It expires after 12 hours.',
     or: 'or with an access key',
+    signedOut: 'Signed out. The key of this sign-in is revoked.',
+    notRevoked:
+      'Signed out here, but the key {key} could not be revoked: {reason} It and its links work until {date}. To end it now, sign in to your mailbox and revoke it under Access keys.',
     needsHttps: 'Browsers can sign requests only on https and localhost.',
   },
   buckets: {
@@ -78,6 +81,7 @@ export const enStorage = {
     dropHere: 'Drop files or folders on this page, or upload from a terminal:',
     noMatch: 'No name here begins with “{text}”.',
     caption: 'Folders and objects',
+    tableKeys: 'The arrow keys, Home and End move between rows. With Shift, they select the rows in between.',
     selectAll: 'Select all that are loaded',
     select: 'Select {name}',
     name: 'Name',
@@ -224,6 +228,10 @@ export const enStorage = {
     download: 'Download',
     copyLink: 'Copy a link',
     goodFor: 'valid for',
+    untilKeyEnds: 'until {date}',
+    keyEnds: 'The key of this sign-in ends {date}, and its links end with it.',
+    longerLink: 'For a longer link, sign in with an {key}.',
+    longerLinkKey: 'own access key',
     linkUntil: 'Anyone with this link can open the file until {date}.',
     keepsNone: 'Overwritten and deleted versions are not kept.',
     turnOn: 'Turn on versions',
