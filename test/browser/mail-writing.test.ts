@@ -88,6 +88,117 @@ describe.skipIf(!hasChromium)('formatted text', () => {
     await page.context().close();
   });
 
+  it('of every tool is stored as the page wrote it, and the editor shows the same after it was opened again', async () => {
+    const user = await registerUser(stage.server, `toolbox-${crypto.randomUUID().slice(0, 8)}`);
+    const { page, troubles } = await signIn(stage.server, stage.browser, user);
+    const changed: string[] = [];
+    let saved = '';
+    page.on('response', async (response) => {
+      if (!/\/v1\/drafts(?:\/|$)/.test(new URL(response.url()).pathname) || !response.request().postData()) return;
+      const sent = response.request().postDataJSON().html ?? null;
+      const stored = (await response.json()).html;
+      saved = stored ?? '';
+      if (sent !== stored) changed.push(`${sent} became ${stored}`);
+    });
+    await page.evaluate(() => {
+      window.prompt = () => 'https://example.test/?a=1&b=2';
+    });
+    const bar = page.getByRole('toolbar', { name: 'Formatting' });
+    const press = (name: string) => bar.getByRole('button', { name, exact: true }).click();
+    const pick = async (menu: string, item: string | number) => {
+      await press(menu);
+      const items = page.getByRole('menuitem');
+      await (typeof item === 'number'
+        ? items.nth(item)
+        : page.getByRole('menuitem', { name: item, exact: true })
+      ).click();
+    };
+    const line = async (words: string) => {
+      await page.keyboard.type(words);
+      await page.keyboard.press('Enter');
+    };
+    await addressTo(page, user.email, 'Toolbox');
+    await page.getByRole('button', { name: 'Format the text' }).click();
+    await text(page).click();
+    for (const [menu, none] of [
+      ['Text colour', 'No colour'],
+      ['Highlight', 'No highlight'],
+    ] as const) {
+      await press(menu);
+      const count = await page.getByRole('menuitem').count();
+      await page.keyboard.press('Escape');
+      for (let at = 1; at < count; at += 1) {
+        await text(page).focus();
+        await pick(menu, at);
+        await page.keyboard.type(`${menu} ${at} `);
+      }
+      await pick(menu, none);
+      await page.keyboard.press('Enter');
+    }
+    for (const tool of ['Bold', 'Italic']) {
+      await press(tool);
+      await line(`${tool} "quoted"  & <b>`);
+      await press(tool);
+    }
+    for (const tool of ['List', 'Numbered list']) {
+      await press(tool);
+      await line(`${tool} first`);
+      await line('second');
+      await page.keyboard.press('Enter');
+    }
+    await page.keyboard.type('linked');
+    await page.keyboard.press('Shift+Home');
+    await press('Link');
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await pick('Table', 'Insert a table');
+    await page.keyboard.type('cell');
+    await page.keyboard.press('Control+End');
+    await give(page, 'paste', {
+      html: '<h2 style="color:red">Head</h2><ul><li>one <i>two</i></li></ul><form>in a form <details><summary>sum</summary></details></form><script>no</script>',
+    });
+    await give(page, 'paste', { file: PNG });
+    await page.keyboard.press('Control+End');
+    await page.keyboard.press('Enter');
+    await press('Quotation');
+    await page.keyboard.type('said');
+    await isSaved(page);
+    await eventually(() => saved).toMatch(/said<\/blockquote>.*<\/div>$/s);
+    for (const made of [
+      /<b>Bold &quot;quoted&quot;/,
+      /<i>Italic/,
+      /<ul><li>List first/,
+      /<ol><li>Numbered list first/,
+      /<a href="https:\/\/example\.test\/\?a=1&amp;b=2">linked<\/a>/,
+      /<table style="border-collapse:collapse"><tbody><tr><td style="[^"]+">cell/,
+      /<h2>Head<\/h2>/,
+      /in a form/,
+      /sum/,
+      /<img alt="square.png" src="cid:[^"]+@attachment">/,
+      /(?:<font style="color:#[0-9a-f]{6}">.*){6}/s,
+      /(?:background-color:#[0-9a-f]{6};.*){4}/s,
+    ])
+      expect(saved).toMatch(made);
+    expect(saved).not.toContain('no</');
+    const shown = () => text(page).evaluate((editor) => editor.innerHTML.replaceAll(/ src="blob:[^"]*"/g, ''));
+    const before = await text(page).innerText();
+    const html = saved;
+    await page.keyboard.press('Escape');
+    await folder(page, 'Drafts').click();
+    await openRow(page, 'Toolbox');
+    await page.getByRole('button', { name: 'Continue writing' }).click();
+    await eventually(() => text(page).innerText()).toBe(before);
+    expect(await shown()).not.toContain('data-style');
+    // Typing saves the text again: what was there before is unchanged.
+    await text(page).click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('!');
+    await eventually(() => saved).toBe(html.replace(/said(?=<\/blockquote>)/, 'said!'));
+    expect(changed).toEqual([]);
+    expect(serious(troubles)).toEqual([]);
+    await page.context().close();
+  });
+
   it('takes colours, highlights and tables, which survive a draft and are readable in light and dark', async () => {
     const user = await registerUser(stage.server, `decorator-${crypto.randomUUID().slice(0, 8)}`);
     const { page, troubles } = await signIn(stage.server, stage.browser, user);
