@@ -30,9 +30,10 @@ describe.skipIf(!hasChromium)('typing, in every element', () => {
       const changes = collectChanges(page);
       await scene.open(page);
       await scene.root(page).waitFor();
-      const elements = focusableIn(scene.root(page));
-      for (let at = 0; at < (await elements.count()); at += 1) {
-        await elements.nth(at).focus();
+      // What is typed into an address field becomes elements of its own, so the elements are listed before.
+      for (const [at, element] of (await focusableIn(scene.root(page)).elementHandles()).entries()) {
+        if (!(await element.isVisible())) continue;
+        await element.focus();
         await page.keyboard.type(COMMANDS);
         expect([name, at, changes]).toEqual([name, at, []]);
       }
