@@ -19,7 +19,7 @@ function listOf(names: Iterable<string>, prefix: string, perPage: number): ReadP
     ...new Set(
       [...names]
         .filter((name) => name.startsWith(prefix))
-        .map((name) => name.slice(0, (name.indexOf('/', prefix.length) + 1 || name.length))),
+        .map((name) => name.slice(0, name.indexOf('/', prefix.length) + 1 || name.length)),
     ),
   ].sort(compareNames);
   return async (token) => {
@@ -28,9 +28,7 @@ function listOf(names: Iterable<string>, prefix: string, perPage: number): ReadP
     const next = from === -1 ? null : (entries[from + perPage] ?? null);
     return {
       folders: page.filter((entry) => entry.endsWith('/')),
-      objects: page
-        .filter((entry) => !entry.endsWith('/'))
-        .map((key) => ({ key, size: 1, modifiedAt: '', etag: '' })),
+      objects: page.filter((entry) => !entry.endsWith('/')).map((key) => ({ key, size: 1, modifiedAt: '', etag: '' })),
       next,
     };
   };
@@ -52,9 +50,7 @@ async function refresh(pages: readonly ListedPage[], prefix: string, names: stri
 }
 
 const entriesOf = (pages: readonly ListedPage[]): string[] =>
-  pages
-    .flatMap(({ listing }) => [...listing.folders, ...listing.objects.map(({ key }) => key)])
-    .sort(compareNames);
+  pages.flatMap(({ listing }) => [...listing.folders, ...listing.objects.map(({ key }) => key)]).sort(compareNames);
 
 const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c', '/', '\uff01', '😀'), minLength: 1, maxLength: 5 });
 
