@@ -1,14 +1,15 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
-import { listDatabases } from './dev/numbered-databases.ts';
+import { listDatabases } from './dev/deploy/numbered-databases.ts';
 import { DIRECTORIES } from './test/support/directories.ts';
 import { PREACT_ALIAS } from './web/preact-alias.ts';
 
 const isLong = process.env.TESSERA_LONG === '1';
 
 /** `*.long.test.ts` files take many minutes. Only `npm run test:long` runs them. */
-const files = (...folders: string[]) => ({
-  include: folders.map((folder) => `test/${folder}/**/*${isLong ? '.long' : ''}.test.ts`),
+/** @param rings folders of the rings in each product's folder of tests. */
+const files = (...rings: string[]) => ({
+  include: rings.map((ring) => `test/*/${ring}/**/*${isLong ? '.long' : ''}.test.ts`),
   exclude: isLong ? configDefaults.exclude : [...configDefaults.exclude, '**/*.long.test.ts'],
 });
 const timeoutMs = isLong ? 3_600_000 : 120_000;

@@ -6,15 +6,15 @@
  * between the two. The result is the ratio of each pair of adjacent rounds, which cancels drift of the machine. The benchmark
  * prints the median and the range of the ratios. It also prints absolute numbers, which depend on the machine.
  */
-import { buildAll } from '../dev/build.ts';
+import { buildAll } from '../dev/local/build.ts';
 
 const BENCHES: Readonly<Record<string, () => Promise<{ run(options: readonly string[]): Promise<void> }>>> = {
-  method: () => import('./method.ts'),
-  storage: () => import('./storage.ts'),
-  'storage-engine': () => import('./storage-engine.ts'),
-  'storage-listing': () => import('./storage-listing.ts'),
-  leaderboard: () => import('./leaderboard.ts'),
-  mail: () => import('./mail.ts'),
+  method: () => import('./shared/method.ts'),
+  storage: () => import('./storage/index.ts'),
+  'storage-engine': () => import('./storage/engine.ts'),
+  'storage-listing': () => import('./storage/listing.ts'),
+  leaderboard: () => import('./leaderboard/index.ts'),
+  mail: () => import('./mail/index.ts'),
   globe: () => import('./globe/index.ts'),
   web: () => import('./web.ts'),
 };

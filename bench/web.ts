@@ -13,9 +13,9 @@ import { createServer } from 'node:http';
 import { loadavg } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
-import { launchChromium } from '../test/browser/chromium.ts';
-import { type MailUser, registerUser } from '../test/support/mail.ts';
+import { type MailUser, registerUser } from '../test/support/mail/mail.ts';
 import { freePort, startServer, type TestServer } from '../test/support/server.ts';
+import { launchChromium } from '../test/web/browser/chromium.ts';
 
 const ROUNDS = 5;
 const MESSAGES = 120;

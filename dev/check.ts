@@ -2,12 +2,12 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './build.ts';
+import { ROOT } from './local/build.ts';
 
 const checks: [string, string[]][] = [
   ['tsc', ['-p', '.']],
   ['biome', ['check', '--error-on-warnings', '.']],
-  ['node', ['dev/generate.ts', '--check']],
+  ['node', ['dev/generate/generate.ts', '--check']],
   ['wrangler', ['deploy', '--dry-run', '--outdir', 'dist/check']],
 ];
 if (existsSync(join(ROOT, 'web/tsconfig.json'))) checks.push(['tsc', ['-p', 'web']]);

@@ -10,7 +10,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildAll, buildWorker } from '../dev/build.ts';
+import { buildAll, buildWorker } from '../dev/local/build.ts';
 import type { JournalLine } from './support/journal-reporter.ts';
 import { PLATFORM_BUNDLE, PLATFORM_ENTRY } from './support/platform/bundle.ts';
 import { makeStateTemplate } from './support/state-template.ts';

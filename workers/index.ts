@@ -8,23 +8,23 @@
 import { registerRevocationWitness, registerUserObligation } from './identity/index.ts';
 import { mailboxObligation } from './mail/accounts/user-obligation.ts';
 import { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './mail/jmap/routes/jmap-route.ts';
-import { refusePlainHttp, serveStorage } from './object-storage/index.ts';
-import { witnessRevocation } from './object-storage/revocation-witness.ts';
-import { bucketObligation } from './object-storage/user-deletion.ts';
 import { isAbsentPage, isServed, operationOf } from './served.ts';
-import { countOperation, toOutcome } from './shared/counters.ts';
-import { addStrictTransport, decideTransport, redirectToHttps } from './shared/https-only.ts';
-import { readTraceParent, runInvocation } from './shared/invocation.ts';
-import { logError, logInfo } from './shared/log.ts';
-import { isLogged } from './shared/log-sample.ts';
-import { misconfigured, type Problem, problem, toProblemResponse } from './shared/problem.ts';
-import { MisconfiguredError, settingProblemsOf, settingsOf } from './shared/settings.ts';
-import { serveWebApp } from './shared/web-app.ts';
+import { misconfigured, type Problem, problem, toProblemResponse } from './shared/json/problem.ts';
+import { MisconfiguredError, settingProblemsOf, settingsOf } from './shared/settings/settings.ts';
+import { countOperation, toOutcome } from './shared/telemetry/counters.ts';
+import { readTraceParent, runInvocation } from './shared/telemetry/invocation.ts';
+import { logError, logInfo } from './shared/telemetry/log.ts';
+import { isLogged } from './shared/telemetry/log-sample.ts';
+import { addStrictTransport, decideTransport, redirectToHttps } from './shared/web/https-only.ts';
+import { serveWebApp } from './shared/web/web-app.ts';
+import { refusePlainHttp, serveStorage } from './storage/index.ts';
+import { witnessRevocation } from './storage/revocation-witness.ts';
+import { bucketObligation } from './storage/user-deletion.ts';
 
-export { LeaderboardSeason } from '../durable-objects/leaderboard-season/index.ts';
-export { LeaderboardShard } from '../durable-objects/leaderboard-shard/index.ts';
-export { LeaderboardView } from '../durable-objects/leaderboard-view/index.ts';
-export { Mailbox } from '../durable-objects/mailbox/index.ts';
+export { LeaderboardSeason } from '../durable-objects/leaderboard/season/index.ts';
+export { LeaderboardShard } from '../durable-objects/leaderboard/shard/index.ts';
+export { LeaderboardView } from '../durable-objects/leaderboard/view/index.ts';
+export { Mailbox } from '../durable-objects/mail/index.ts';
 /** RPC entry point that the mailbox objects call through `ctx.exports`. */
 export { MailboxJobs } from './mail/mailbox-jobs.ts';
 

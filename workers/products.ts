@@ -5,22 +5,23 @@
  * deleted and its sealed secrets stay too, because its data does. Parts that every deployment has are in no product: health,
  * identity, operators, the audit log, the collectors' alarms, and the snapshot and rebuild of DIRECTORY.
  */
-import { runMarkedCopies } from './collectors/marked-copies.ts';
+
+import { type ReadGauges, runMetricsSchedule } from './identity/operators/metrics-routes.ts';
 import { runIdentitySchedule } from './identity/schedule.ts';
 import { findSilentObjects, runLeaderboardSchedule } from './leaderboard/index.ts';
 import { consumeMail, findSilentMailboxes, readMailGauges, runMailSchedule } from './mail/index.ts';
-import { type ReadGauges, runMetricsSchedule } from './metrics/index.ts';
-import { readStorageGauges } from './object-storage/maintenance/damaged-objects.ts';
+import { isServed } from './served.ts';
+import { runMarkedCopies } from './shared/collectors/marked-copies.ts';
+import type { FindSilent } from './shared/json/health.ts';
+import { PRODUCT_NAMES, type ProductName } from './shared/settings/settings-schema.ts';
+import { logError } from './shared/telemetry/log.ts';
+import { readStorageGauges } from './storage/maintenance/damaged-objects.ts';
 import {
   consumeStorageTasks,
   isDirectoryTask,
   runDirectorySchedule,
   runStorageSchedule,
-} from './object-storage/maintenance/schedule.ts';
-import { isServed } from './served.ts';
-import type { FindSilent } from './shared/health.ts';
-import { logError } from './shared/log.ts';
-import { PRODUCT_NAMES, type ProductName } from './shared/settings-schema.ts';
+} from './storage/maintenance/schedule.ts';
 
 type Schedule = (controller: ScheduledController, env: Env, ctx: ExecutionContext) => Promise<void>;
 type Consumer = (batch: MessageBatch, env: Env, ctx: ExecutionContext) => Promise<void>;

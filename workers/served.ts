@@ -2,9 +2,10 @@
  * What a deployment serves: `PRODUCTS` selects the products. `api.ts` knows their routes, `products.ts` their background work. Both are
  * evaluated when they are needed, so that an isolate that answers S3 requests starts sooner.
  */
-import type { Operation } from './shared/prices.ts';
-import { settingsOf } from './shared/settings.ts';
-import { PRODUCT_NAMES, type ProductName } from './shared/settings-schema.ts';
+
+import { settingsOf } from './shared/settings/settings.ts';
+import { PRODUCT_NAMES, type ProductName } from './shared/settings/settings-schema.ts';
+import type { Operation } from './shared/telemetry/prices.ts';
 
 /** Paths of each product's pages in the web app, without `/_/`. Pages that no product lists are always served. */
 const PAGES: Readonly<Record<ProductName, readonly string[]>> = {

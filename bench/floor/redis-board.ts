@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startRedis } from '../../test/support/redis.ts';
+import { startRedis } from '../../test/support/leaderboard/redis.ts';
 
 const EVENT_SECONDS = 49 * 3_600;
 const SCRIPT = `

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildWorker, ROOT } from '../../dev/build.ts';
-import { type LocalServer, startLocalServer } from '../../dev/local-server.ts';
-import { startSmtpSink } from '../../dev/smtp-sink.ts';
-import { signRequest } from '../../test/support/sigv4-signer.ts';
-import { AS_DEPLOYED, BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../servers.ts';
+import { buildWorker, ROOT } from '../../dev/local/build.ts';
+import { type LocalServer, startLocalServer } from '../../dev/local/local-server.ts';
+import { startSmtpSink } from '../../dev/local/smtp-sink.ts';
+import { signRequest } from '../../test/support/storage/sigv4-signer.ts';
+import { AS_DEPLOYED, BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../shared/servers.ts';
 import { FLOOR_PATH, type Floor, PREPARE_PATH } from './floor.ts';
 import { BACKGROUND, type Counts } from './meter.ts';
 import { CATCH_UP_PATH, REPLICA_BINDINGS } from './replicas.ts';

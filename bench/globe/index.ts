@@ -9,7 +9,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CPU_MS, PRICES } from '../../workers/shared/prices.ts';
+import { CPU_MS, PRICES } from '../../workers/shared/telemetry/prices.ts';
 import { type Measured, withGlobe } from './globe.ts';
 import type { Counts } from './meter.ts';
 import type { Operation } from './operation.ts';

@@ -1,6 +1,6 @@
 /** Measured operations of object storage. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { FORM_TYPE, signForm } from '../../test/support/s3-form.ts';
+import { FORM_TYPE, signForm } from '../../test/support/storage/s3-form.ts';
 import type { Floor } from './floor.ts';
 import type { Call, FloorCall, Globe, Key, Sample } from './globe.ts';
 import { FROM, type Operation, once, times } from './operation.ts';

@@ -1,5 +1,5 @@
 /**
- * The simulated globe: regions and distances. Prices are in `workers/shared/prices.ts`. All other numbers of the benchmark are
+ * The simulated globe: regions and distances. Prices are in `workers/shared/telemetry/prices.ts`. All other numbers of the benchmark are
  * derived from these.
  *
  * Round-trip times: typical values between cloud regions as published by CloudPing (cloudping.co, AWS regions, median of a year)

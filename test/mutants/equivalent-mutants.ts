@@ -12,7 +12,7 @@ export interface EquivalentMutant {
 }
 
 const IDENTITY = 'workers/identity/domain';
-const STORAGE = 'workers/object-storage/domain';
+const STORAGE = 'workers/storage/domain';
 const SIGN_ONLY = 'A sort looks at the sign of a comparison only.';
 const NEVER_NULL_ID = 'The other side is always a string, so null never equals it. The check is for readers.';
 const TABLE_END = 'A typed array does not store beyond its end, and what is longer than needed is not read.';

@@ -20,7 +20,7 @@ import { addNumberMutator } from './number-mutator.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const KILLED_PERCENT_MIN = 90;
 /** Folders that decide access. Each surviving mutant in them must be explained in `equivalent-mutants.ts`. */
-const STRICT_FOLDERS = ['workers/identity/domain', 'workers/object-storage/domain'];
+const STRICT_FOLDERS = ['workers/identity/domain', 'workers/storage/domain'];
 const EXCLUDED_MUTATIONS = [
   'ArrayDeclaration',
   'ArrowFunction',

@@ -3,13 +3,13 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: JSON.parse(process.env.TESSERA_MUTANT_TESTS ?? '["test/unit/**/*.test.ts"]'),
+    include: JSON.parse(process.env.TESSERA_MUTANT_TESTS ?? '["test/*/unit/**/*.test.ts"]'),
     exclude: [
       '**/*.long.test.ts',
-      'test/unit/web/**',
-      'test/unit/mail/checks/**',
-      'test/unit/mail/outbound/{compose-and-sign,smtp-client}.test.ts',
-      'test/unit/mail/{charsets,clean-html,lean-reader,memory-budget}.test.ts',
+      'test/web/unit/**',
+      'test/mail/unit/checks/**',
+      'test/mail/unit/outbound/{compose-and-sign,smtp-client}.test.ts',
+      'test/mail/unit/{charsets,clean-html,lean-reader,memory-budget}.test.ts',
     ],
     setupFiles: ['test/mutants/setup.ts'],
     testTimeout: 60_000,

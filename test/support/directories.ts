@@ -1,7 +1,7 @@
 /**
  * Number of databases for people in the tests, `DIRECTORY` included. `TESSERA_DIRECTORIES=5` runs the tests with five.
  */
-import { DIRECTORY_TOTALS } from '../../dev/numbered-databases.ts';
+import { DIRECTORY_TOTALS } from '../../dev/deploy/numbered-databases.ts';
 
 const given = process.env.TESSERA_DIRECTORIES || '1';
 if (!DIRECTORY_TOTALS.some((total) => total === given))

@@ -12,7 +12,7 @@ export const DOCUMENTS: readonly string[] = [
   'SECURITY.md',
   'migrations/README.md',
   'clients/typescript/README.md',
-  'test/support/S3_COVERAGE.md',
+  'test/storage/s3-suite/COVERAGE.md',
   ...readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),

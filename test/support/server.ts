@@ -1,5 +1,5 @@
 /**
- * Runs a private Tessera for a black-box test: `dev/start.ts`, like `npm start`, in its own process group, on free ports, with
+ * Runs a private Tessera for a black-box test: `dev/local/start.ts`, like `npm start`, in its own process group, on free ports, with
  * its own state and secrets. `kill9()` simulates a power cut.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -39,7 +39,7 @@ export interface TestServer {
   /** URL of the server: `http://127.0.0.1:port`. */
   readonly url: string;
   readonly rootToken: string;
-  /** Process id of `dev/start.ts`, the parent of workerd. */
+  /** Process id of `dev/local/start.ts`, the parent of workerd. */
   readonly pid: number;
   readonly smtpPort: number;
   readonly sinkPort: number;
@@ -58,7 +58,7 @@ export interface TestServer {
 }
 
 /**
- * Limits of the first days of an account are raised, because all accounts of a test are new. test/security/sending.test.ts tests
+ * Limits of the first days of an account are raised, because all accounts of a test are new. test/mail/security/sending.test.ts tests
  * them.
  */
 const ROOMY = {
@@ -112,7 +112,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     // pipe blocks the server.
     const log = openSync(join(directory, 'server.log'), 'a');
     const from = fstatSync(log).size;
-    child = spawn(process.execPath, ['dev/start.ts'], {
+    child = spawn(process.execPath, ['dev/local/start.ts'], {
       cwd: ROOT,
       detached: true,
       stdio: ['ignore', log, log],
@@ -126,7 +126,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         DEV_VARS: join(directory, 'dev.vars'),
         LOG: 'json',
         DIRECTORIES: String(directories),
-        // The limit per client address is raised, because all users of a test share one address. test/security/logins.test.ts tests
+        // The limit per client address is raised, because all users of a test share one address. test/identity/security/logins.test.ts tests
         // it.
         RATE_LIMIT_AUTH: '100000',
         ...(withRules ? { WORKER_BUNDLE: PLATFORM_BUNDLE } : {}),

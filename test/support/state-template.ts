@@ -4,8 +4,8 @@
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../dev/build.ts';
-import { claimLocalState, readMigrations } from '../../dev/local-state.ts';
+import { ROOT } from '../../dev/local/build.ts';
+import { claimLocalState, readMigrations } from '../../dev/local/local-state.ts';
 import { DIRECTORIES } from './directories.ts';
 
 const TEMPLATE = join(ROOT, 'dist/state');
@@ -15,7 +15,7 @@ export async function makeStateTemplate(): Promise<void> {
   mkdirSync(TEMPLATE, { recursive: true });
   claimLocalState(TEMPLATE);
   // Import only here: this module loads wrangler, which files that only copy the template do not need.
-  const { migrateLocalStores } = await import('../../dev/local-server.ts');
+  const { migrateLocalStores } = await import('../../dev/local/local-server.ts');
   await migrateLocalStores(TEMPLATE, { directories: DIRECTORIES });
 }
 

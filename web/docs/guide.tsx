@@ -10,7 +10,7 @@ const t = docsTexts.page;
 const files = import.meta.glob<string>('../../docs/*.md', { query: '?raw', import: 'default' });
 
 export const GUIDES = [
-  'object-storage',
+  'storage',
   'leaderboard',
   'mail',
   'jmap',
@@ -26,7 +26,12 @@ export const GUIDES = [
 ] as const satisfies readonly (keyof typeof t.guides)[];
 export type Guide = (typeof GUIDES)[number];
 
-export const isGuide = (name: string): name is Guide => (GUIDES as readonly string[]).includes(name);
+/** Former names of guides, so that old links still open them. */
+const FORMER_NAMES: Readonly<Record<string, Guide>> = { 'object-storage': 'storage' };
+
+/** Finds a guide by its present or former name. @returns null if there is none. */
+export const findGuide = (name: string): Guide | null => (isGuide(name) ? name : (FORMER_NAMES[name] ?? null));
+const isGuide = (name: string): name is Guide => (GUIDES as readonly string[]).includes(name);
 export const toGuideHash = (guide: string, anchor = ''): string => `#guide/${guide}${anchor && `/${anchor}`}`;
 
 /** Converts the target of a link to an address. @returns undefined for files of the repository, which the site does not have. */

@@ -9,7 +9,7 @@ import { docsTexts } from '../shared/texts/docs.ts';
 import './docs.css';
 import { fillNodes } from '../shared/texts/index.ts';
 import { Examples } from './examples.tsx';
-import { GUIDES, GuideView, isGuide, toGuideHash } from './guide.tsx';
+import { findGuide, GUIDES, GuideView, toGuideHash } from './guide.tsx';
 import {
   describeLimits,
   describeType,
@@ -157,7 +157,7 @@ function useFragment(): string {
 function Docs() {
   const fragment = useFragment();
   const [, guideName = '', anchor = ''] = /^guide\/([^/]+)(?:\/(.*))?$/.exec(fragment) ?? [];
-  const guide = isGuide(guideName) ? guideName : null;
+  const guide = findGuide(guideName);
   const [document, setDocument] = useState<OpenApi | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [filter, setFilter] = useState('');

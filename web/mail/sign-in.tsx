@@ -1,6 +1,6 @@
 /** Sign-in, registration and second factor. */
 import { type FormEvent, useEffect, useState } from 'react';
-import type { WebConfig } from '../../workers/shared/web-config.ts';
+import type { WebConfig } from '../../workers/shared/web/web-config.ts';
 import { ApiError, describeError } from '../shared/api.ts';
 import { loadConfig } from '../shared/config.ts';
 import { focusOnAppearing } from '../shared/focus.ts';

@@ -1,6 +1,6 @@
 /** Lists all present problems, each with advice. */
 
-import type { WebConfig } from '../../workers/shared/web-config.ts';
+import type { WebConfig } from '../../workers/shared/web/web-config.ts';
 import { isServed, useConfig } from '../shared/config.ts';
 import { formatBytes, formatCount } from '../shared/format.ts';
 import { toHash } from '../shared/hash-route.ts';

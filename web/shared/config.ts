@@ -1,6 +1,6 @@
 /** Settings of the deployment that a page needs. The Worker answers `/_/config.json`. */
 import { useEffect, useState } from 'react';
-import type { WebConfig } from '../../workers/shared/web-config.ts';
+import type { WebConfig } from '../../workers/shared/web/web-config.ts';
 import { callJson } from './api.ts';
 
 let loading: Promise<WebConfig> | null = null;

@@ -1,7 +1,7 @@
 /** Parts that every page has: the rail, the toasts, the tooltips, the palette, and the function that mounts the page. */
 import { lazy, type MouseEvent, type ReactNode, StrictMode, Suspense } from 'react';
 import { createRoot } from 'react-dom/client';
-import type { WebConfig } from '../../workers/shared/web-config.ts';
+import type { WebConfig } from '../../workers/shared/web/web-config.ts';
 import { ACCOUNT_MENU, type Account, AccountMenu } from './account-menu.tsx';
 import { Avatar } from './avatar.tsx';
 import { palette, provideCommands, togglePalette } from './commands.ts';

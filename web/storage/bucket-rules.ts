@@ -1,5 +1,5 @@
 /** The lifecycle rules and the event notifications of a bucket, as forms show them. */
-import { EVENT_KINDS, type EventKind, kindsOf } from '../../workers/object-storage/domain/notifications.ts';
+import { EVENT_KINDS, type EventKind, kindsOf } from '../../workers/storage/domain/notifications.ts';
 import { deleteDocument, NAMESPACE, readDocument, writeDocument } from './bucket-documents.ts';
 import type { Key } from './s3.ts';
 import { childrenOf, type Element, escapeXml, parseXml, textOf } from './xml.ts';

@@ -3,11 +3,12 @@
  * revocation: for object storage by the generation that each shard has, for everything else by a look-up in the primary within the
  * last ten seconds. docs/architecture.md has the argument.
  */
-import { databaseOf } from '../shared/directories.ts';
-import { logError } from '../shared/log.ts';
-import { ProblemError, problem } from '../shared/problem.ts';
-import { askReplica, type Dated, keepRow, recentRow, type Source } from '../shared/replica.ts';
-import { lookUpTogether } from '../shared/shared-look-up.ts';
+
+import { lookUpTogether } from '../shared/concurrency/shared-look-up.ts';
+import { ProblemError, problem } from '../shared/json/problem.ts';
+import { databaseOf } from '../shared/stores/directories.ts';
+import { askReplica, type Dated, keepRow, recentRow, type Source } from '../shared/stores/replica.ts';
+import { logError } from '../shared/telemetry/log.ts';
 import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
 /** The generation of identity in one of the databases for people. */

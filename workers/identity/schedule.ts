@@ -1,8 +1,8 @@
 /** Scheduled work of identity. */
-import { pruneAudit } from '../shared/audit.ts';
-import { boundDirectories } from '../shared/bindings.ts';
-import { createClock } from '../shared/clock.ts';
-import { allHomes } from '../shared/directories.ts';
+import { pruneAudit } from '../shared/audit/audit.ts';
+import { createClock } from '../shared/settings/clock.ts';
+import { boundDirectories } from '../shared/stores/bindings.ts';
+import { allHomes } from '../shared/stores/directories.ts';
 import { publishRevocations } from './revocations.ts';
 import { createLoginStore } from './store/login-store.ts';
 import { createOperatorStore } from './store/operator-store.ts';

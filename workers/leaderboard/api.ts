@@ -6,15 +6,15 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { readClient, UNKNOWN_CLIENT } from '../identity/index.ts';
-import { admitToRoute, createRoutes, type JsonApiEnv, rateLimited, sendProblem } from '../shared/json-api.ts';
-import { addBoards, admitReader } from './board-routes.ts';
-import { addLogos } from './logo-routes.ts';
-import { BOARD_MOUNT, DEFAULT_MOUNT } from './mounts.ts';
-import { addOperatorRoutes } from './operator-routes.ts';
-import { addScores } from './score-routes.ts';
-import { addDistribution, addSeasons } from './season-routes.ts';
-import { addStandings } from './standings-routes.ts';
-import { addWebhooks } from './webhook-routes.ts';
+import { admitToRoute, createRoutes, type JsonApiEnv, rateLimited, sendProblem } from '../shared/json/json-api.ts';
+import { addBoards, admitReader } from './routes/board-routes.ts';
+import { addLogos } from './routes/logo-routes.ts';
+import { BOARD_MOUNT, DEFAULT_MOUNT } from './routes/mounts.ts';
+import { addOperatorRoutes } from './routes/operator-routes.ts';
+import { addScores } from './routes/score-routes.ts';
+import { addDistribution, addSeasons } from './routes/season-routes.ts';
+import { addStandings } from './routes/standings-routes.ts';
+import { addWebhooks } from './routes/webhook-routes.ts';
 
 export const leaderboardApi = createLeaderboardApi();
 

@@ -1,7 +1,7 @@
 /** Schemas of the leaderboard API. They validate requests and generate the API reference. */
 import { z } from '@hono/zod-openapi';
-import { displayNameSchema } from '../shared/display-name.ts';
-import { BOARD_POINTS_MAX, POINTS_MAX } from './domain/board.ts';
+import { BOARD_POINTS_MAX, POINTS_MAX } from '../../durable-objects/leaderboard/protocol.ts';
+import { displayNameSchema } from '../shared/json/display-name.ts';
 import { RANGES_MAX } from './domain/distribution.ts';
 import { OPERATORS, SORTS } from './domain/score-rules.ts';
 import { PERIODS, type Period, parsePeriod } from './domain/season-name.ts';

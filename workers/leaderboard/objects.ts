@@ -1,9 +1,10 @@
 /** The objects of a season: their names and location, and calls to them that may fail. */
-import { inTime } from '../shared/in-time.ts';
-import { openObject } from '../shared/object-namespace.ts';
-import { ProblemError, problem } from '../shared/problem.ts';
-import { settingsOf } from '../shared/settings.ts';
-import { type ShardAddress, toShardName } from './domain/board.ts';
+
+import { type ShardAddress, toShardName } from '../../durable-objects/leaderboard/protocol.ts';
+import { inTime } from '../shared/concurrency/in-time.ts';
+import { ProblemError, problem } from '../shared/json/problem.ts';
+import { settingsOf } from '../shared/settings/settings.ts';
+import { openObject } from '../shared/stores/object-namespace.ts';
 
 export const shardStub = (env: Env, address: ShardAddress) =>
   openObject(env, env.LEADERBOARD_SHARD, toShardName(address), locationOf(env));

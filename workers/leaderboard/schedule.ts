@@ -4,18 +4,19 @@
  *
  * By design: a minute without due work costs four queries to DIRECTORY, regardless of the number of boards.
  */
-import { createClock } from '../shared/clock.ts';
-import { logError } from '../shared/log.ts';
-import { runInParallel } from '../shared/parallel.ts';
-import { settingsOf } from '../shared/settings.ts';
-import { eraseDeletedBoards } from './board-deletion.ts';
-import { findBoard } from './boards.ts';
-import { addressesOf } from './domain/board.ts';
+
+import { addressesOf } from '../../durable-objects/leaderboard/protocol.ts';
+import { runInParallel } from '../shared/concurrency/parallel.ts';
+import { createClock } from '../shared/settings/clock.ts';
+import { settingsOf } from '../shared/settings/settings.ts';
+import { logError } from '../shared/telemetry/log.ts';
+import { eraseDeletedBoards } from './boards/board-deletion.ts';
+import { findBoard } from './boards/boards.ts';
+import { sendNotices } from './boards/webhooks.ts';
 import { boardOfRef, nextSeason } from './domain/season-name.ts';
 import { seasonStub, shardStub } from './objects.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
-import { readShards } from './shard-status.ts';
-import { sendNotices } from './webhooks.ts';
+import { readShards } from './seasons/shard-status.ts';
 
 const HOURLY_MINUTE = 41;
 /** Maximum number of seasons per run. A run may make 10,000 calls, and a season has at most 257 objects (by default 33). */

@@ -1,8 +1,5 @@
 /** Sends score updates to their shards, with one call per shard. Results keep the order of the updates. */
-import { createClock } from '../shared/clock.ts';
-import { logError } from '../shared/log.ts';
-import { err, ok, type Result } from '../shared/result.ts';
-import { type Board, findBoard } from './boards.ts';
+
 import {
   EVENT_RETENTION_MS,
   type ScoreAnswer,
@@ -11,12 +8,16 @@ import {
   type ScoreResult,
   type ScoreUpdate,
   type ShardAddress,
-} from './domain/board.ts';
+} from '../../durable-objects/leaderboard/protocol.ts';
+import { err, ok, type Result } from '../shared/pure/result.ts';
+import { createClock } from '../shared/settings/clock.ts';
+import { logError } from '../shared/telemetry/log.ts';
+import { type Board, findBoard } from './boards/boards.ts';
 import { mirror } from './domain/score-rules.ts';
 import { previousSeason, readSeason, seasonAt, seasonNamed } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './objects.ts';
-import { findSeasonOf, type Season, type SeasonError } from './seasons.ts';
+import { findSeasonOf, type Season, type SeasonError } from './seasons/seasons.ts';
 
 /**
  * Time for which an isolate caches whether the previous season exists. Until then, posts do not notice that it was created or

@@ -1,5 +1,5 @@
 /** The JSON API of mail. Each part adds its own routes. */
-import { allowJson, createRoutes } from '../shared/json-api.ts';
+import { allowJson, createRoutes } from '../shared/json/json-api.ts';
 import { addJmap } from './jmap/index.ts';
 import { addAccountAddresses } from './routes/account-addresses.ts';
 import { addAccounts } from './routes/accounts.ts';

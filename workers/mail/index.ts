@@ -1,13 +1,13 @@
 /**
  * Entry point of mail: the email handler, the queue consumer and the schedule. `api.ts` has the JSON API.
  *
- * Each user's mailbox is one Durable Object (`durable-objects/mailbox`). A route calls only the caller's own mailbox, so ids of
+ * Each user's mailbox is one Durable Object (`durable-objects/mail`). A route calls only the caller's own mailbox, so ids of
  * other users' messages are not found.
  */
 
-import { boundDirectories } from '../shared/bindings.ts';
-import { createClock } from '../shared/clock.ts';
-import { runInvocation } from '../shared/invocation.ts';
+import { createClock } from '../shared/settings/clock.ts';
+import { boundDirectories } from '../shared/stores/bindings.ts';
+import { runInvocation } from '../shared/telemetry/invocation.ts';
 import { readHints } from './bindings/hints.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
 import { collectOrphans } from './maintenance/orphans.ts';
@@ -20,7 +20,7 @@ export { totpSecrets } from '../identity/index.ts';
 export const mailSecrets = [dkimSecrets, transportSecrets];
 
 export { findSilentMailboxes } from './bindings/namespace-owner.ts';
-export { receiveEmail } from './inbound/receive-email.ts';
+export { receiveEmail } from './inbound/accept/receive-email.ts';
 export { readMailGauges } from './outbound/queue-metrics.ts';
 
 /**

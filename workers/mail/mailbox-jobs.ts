@@ -1,17 +1,17 @@
 /**
- * Work that mailbox objects hand to the Worker (`durable-objects/mailbox/alarm/jobs.ts`). Each call is an invocation of its own,
+ * Work that mailbox objects hand to the Worker (`durable-objects/mail/alarm/jobs.ts`). Each call is an invocation of its own,
  * with its own CPU time and subrequests. So SMTP, scanners and training do not load the object. Their code is evaluated when it is
  * needed.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers';
-import type { MailboxJobs as Jobs } from '../../durable-objects/mailbox/alarm/jobs.ts';
-import type { IncomingLedger } from '../../durable-objects/mailbox/incoming/incoming-store.ts';
-import type { SpamLesson } from '../../durable-objects/mailbox/messages/spam-lesson-store.ts';
-import type { OutboxSnapshot } from '../../durable-objects/mailbox/outbox/outbox-report-store.ts';
-import type { AutomaticSend } from '../../durable-objects/mailbox/rules/automatic-store.ts';
-import { createClock } from '../shared/clock.ts';
-import { directoryOf } from '../shared/directories.ts';
-import { callInTrace, currentInvocation, runInvocation } from '../shared/invocation.ts';
+import type { MailboxJobs as Jobs } from '../../durable-objects/mail/alarm/jobs.ts';
+import type { IncomingLedger } from '../../durable-objects/mail/incoming/incoming-store.ts';
+import type { SpamLesson } from '../../durable-objects/mail/messages/spam-lesson-store.ts';
+import type { OutboxSnapshot } from '../../durable-objects/mail/outbox/outbox-report-store.ts';
+import type { AutomaticSend } from '../../durable-objects/mail/rules/automatic-store.ts';
+import { createClock } from '../shared/settings/clock.ts';
+import { directoryOf } from '../shared/stores/directories.ts';
+import { callInTrace, currentInvocation, runInvocation } from '../shared/telemetry/invocation.ts';
 import { deleteBlobs, getBlob, putBlob } from './bindings/blobs.ts';
 import { publishLedger, publishOutbox } from './store/queue-store.ts';
 
@@ -28,7 +28,7 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
 
   /** @param traceId trace of the request that accepted the mail. Default: the trace of the alarm. */
   async processIncoming(userId: string, traceId = currentInvocation()?.traceId): Promise<void> {
-    const { processIncoming } = await import('./inbound/process-incoming.ts');
+    const { processIncoming } = await import('./inbound/process/process-incoming.ts');
     await runInvocation(this.env, traceId, () => processIncoming(this.env, userId));
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { awaitMessage, listFolder, type MailUser, postInbound, registerUser } from '../mail.ts';
+import { awaitMessage, listFolder, type MailUser, postInbound, registerUser } from '../mail/mail.ts';
 import { startServer, type TestServer } from '../server.ts';
 
 const OBJECTS = 200;

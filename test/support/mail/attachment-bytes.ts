@@ -2,7 +2,7 @@
 import { decodeCut, type OpenedMessage } from '../../../workers/mail/checks/opened-message.ts';
 import type { ParsedAttachment } from '../../../workers/mail/mime/parse.ts';
 import { readRange } from '../../../workers/mail/mime/raw-range.ts';
-import type { ByteRange } from '../../../workers/shared/http-range.ts';
+import type { ByteRange } from '../../../workers/shared/pure/http-range.ts';
 
 async function collect(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];

@@ -1,5 +1,5 @@
 /** The model of a mailbox, in plain arrays and maps. The real mailbox is compared with it after random operations. */
-import { toBaseSubject } from '../../../workers/mail/domain/base-subject.ts';
+import { toBaseSubject } from '../../../durable-objects/mail/domain/base-subject.ts';
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 
 export const WORDS = ['apple', 'pear', 'plum', '東京', '会議'] as const;

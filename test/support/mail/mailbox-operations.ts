@@ -6,12 +6,12 @@ import type {
   StoredMessage,
   StoreMessageError,
   StoreMessageInput,
-} from '../../../durable-objects/mailbox/contract/delivered-message.ts';
-import { eraseExpired } from '../../../durable-objects/mailbox/messages/batch-store.ts';
+} from '../../../durable-objects/mail/contract/delivered-message.ts';
+import { eraseExpired } from '../../../durable-objects/mail/messages/batch-store.ts';
 import { deleteBlobs } from '../../../workers/mail/bindings/blobs.ts';
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 import { rebuildMailbox } from '../../../workers/mail/maintenance/rebuild-mailbox.ts';
-import type { Result } from '../../../workers/shared/result.ts';
+import type { Result } from '../../../workers/shared/pure/result.ts';
 import { LIMIT_BYTES, type Model, type ModelMessage, WORDS } from './mailbox-model.ts';
 import {
   addMessage,

@@ -2,7 +2,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Change } from '../../../durable-objects/mailbox/database/change-store.ts';
+import type { Change } from '../../../durable-objects/mail/database/change-store.ts';
 import { listLocations, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { LIMIT_BYTES, Model, type ModelMessage, WORDS } from './mailbox-model.ts';

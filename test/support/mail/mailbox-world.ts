@@ -1,12 +1,12 @@
 /** Shared parts of the random operations on a mailbox: the mailbox together with its model, and messages for both. */
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
-import type { StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { StoreMessageInput } from '../../../durable-objects/mail/contract/delivered-message.ts';
 import { putBlob, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
 import type { MailboxRpc } from '../../../workers/mail/bindings/mailbox.ts';
 import { openBytes } from '../../../workers/mail/checks/opened-message.ts';
-import { putDelivery } from '../../../workers/mail/inbound/delivery.ts';
-import type { Result } from '../../../workers/shared/result.ts';
+import { putDelivery } from '../../../workers/mail/inbound/process/delivery.ts';
+import type { Result } from '../../../workers/shared/pure/result.ts';
 import { type Model, type ModelMessage, type Threaded, WORDS } from './mailbox-model.ts';
 
 export interface World {

@@ -2,8 +2,8 @@
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
-import { dropOldUploads } from '../../../durable-objects/mailbox/messages/upload-store.ts';
+import type { DraftContent } from '../../../durable-objects/mail/drafts/draft-store.ts';
+import { dropOldUploads } from '../../../durable-objects/mail/messages/upload-store.ts';
 import { deleteBlobs, putBlob, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { LIMIT_BYTES, type Model, type ModelMessage, type Threaded } from './mailbox-model.ts';

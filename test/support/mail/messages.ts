@@ -1,5 +1,5 @@
 /** Messages for tests of the mailbox object: plain data, with defaults for all members. */
-import type { ParsedMessage, StoreMessageInput } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { ParsedMessage, StoreMessageInput } from '../../../durable-objects/mail/contract/delivered-message.ts';
 
 export function parsedMessage(parts: Partial<Omit<ParsedMessage, 'text'>> & { text?: string } = {}): ParsedMessage {
   return {

@@ -1,5 +1,5 @@
 /** Passkeys of the account: signs in with one, and creates one. */
-import type { Passkey } from '../../../workers/shared/passkey-json.ts';
+import type { Passkey } from '../../../workers/shared/web/passkey-json.ts';
 import { callJson } from '../../shared/api.ts';
 import { askForPasskey, explainPasskeyError, toPasskeyJson } from '../../shared/passkeys.ts';
 import { resumeSession } from './session.ts';

@@ -7,7 +7,7 @@ export const enDocs = {
     table: 'Table',
     examples: 'Examples in curl and TypeScript',
     guides: {
-      'object-storage': 'Object storage',
+      storage: 'Object storage',
       leaderboard: 'Leaderboard',
       mail: 'Mail',
       jmap: 'JMAP',

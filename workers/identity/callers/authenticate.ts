@@ -2,10 +2,10 @@
  * Authenticates callers of the JSON APIs: root, an operator, a scoped token, or a mail session (bearer or cookie). SigV4 of object
  * storage is in `s3-authentication.ts`.
  */
-import { equalInConstantTime } from '../../shared/constant-time.ts';
-import { findDatabase } from '../../shared/directories.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
-import { settingsOf } from '../../shared/settings.ts';
+import { equalInConstantTime } from '../../shared/pure/constant-time.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { findDatabase } from '../../shared/stores/directories.ts';
 import type { OperatorRole } from '../domain/operator-roles.ts';
 import { BOARD_SCOPE, type Principal, type Scope, type UserPrincipal } from '../principal.ts';
 import { findInPrimary, findUnrevoked } from '../revocations.ts';

@@ -1,6 +1,6 @@
 /** Identifies the client of a request, for rate limits. */
 import ipaddr from 'ipaddr.js';
-import { parseIp } from '../../shared/ip-address.ts';
+import { parseIp } from '../../shared/pure/ip-address.ts';
 
 /** Stands for the client of a request without an address, which only a local server receives. */
 export const UNKNOWN_CLIENT = 'unknown';

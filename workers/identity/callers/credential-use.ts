@@ -1,6 +1,6 @@
 /** Records the last use of access keys and tokens, at most once per hour and credential. The answer never waits for it. */
-import { directoryOf } from '../../shared/directories.ts';
-import { logError } from '../../shared/log.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import type { Principal } from '../principal.ts';
 import { createAccessKeyStore, USE_INTERVAL_MS } from '../store/access-key-store.ts';
 

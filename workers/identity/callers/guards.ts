@@ -3,12 +3,12 @@
  * sendProblem(c, caller.error)`.
  */
 import type { Context, MiddlewareHandler } from 'hono';
-import type { AuditActor } from '../../shared/audit-actor.ts';
-import { createClock } from '../../shared/clock.ts';
-import { admitToRoute, type JsonApiEnv, rateLimited, sendProblem } from '../../shared/json-api.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { wasRefused } from '../../shared/request-rates.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { admitToRoute, type JsonApiEnv, rateLimited, sendProblem } from '../../shared/json/json-api.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { wasRefused } from '../../shared/json/request-rates.ts';
+import type { AuditActor } from '../../shared/pure/audit-actor.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { mayOperate } from '../domain/operator-roles.ts';
 import {
   isOperator,

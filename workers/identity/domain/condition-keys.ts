@@ -2,7 +2,7 @@
  * Condition keys that AWS documents for S3 policies, in lower case. Policies with any other key are refused when they are put,
  * because a misspelt key would silently never match.
  *
- * Sources, compared on 2026-11-22 (the list is in docs/object-storage.md): IAM User Guide, "AWS global condition context keys";
+ * Sources, compared on 2026-11-22 (the list is in docs/storage.md): IAM User Guide, "AWS global condition context keys";
  * Service Authorization Reference, "Actions, resources, and condition keys for Amazon S3" (list_amazons3). Keys that end in `/` are
  * followed by the key of a tag.
  */

@@ -1,6 +1,6 @@
 /** The Condition element of policies (IAM User Guide, "IAM JSON policy elements: Condition operators"). */
-import { isInNetwork, parseIp, parseNetwork } from '../../shared/ip-address.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { isInNetwork, parseIp, parseNetwork } from '../../shared/pure/ip-address.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { isReadKey } from './condition-keys.ts';
 import { type KeyValues, matchPattern, readKey, substituteVariables } from './policy-patterns.ts';
 

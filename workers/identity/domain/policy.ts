@@ -5,7 +5,7 @@
  * By design: an account is one user here, so `arn:aws:iam::<user_id>:root`, `arn:aws:iam::<user_id>:user/<any>`,
  * `arn:aws:iam:::user/<user_id>` and the bare `<user_id>` all name that user.
  */
-import { err, ok, type Result } from '../../shared/result.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { isDocumentedKey } from './condition-keys.ts';
 import {
   areConditionsMet,

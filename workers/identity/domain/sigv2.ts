@@ -8,8 +8,8 @@
  * Only Signature Version 4 avoids both.
  */
 import { createHmac } from 'node:crypto';
-import { err, ok, type Result } from '../../shared/result.ts';
-import { decodeUri } from '../../shared/uri-encoding.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { decodeUri } from '../../shared/pure/uri-encoding.ts';
 import { authFailure, type S3AuthFailure } from './s3-auth-failure.ts';
 import { S3_SUBRESOURCES } from './s3-subresources.ts';
 import { type SignedRequest, toCanonicalPath } from './sigv4.ts';

@@ -1,5 +1,5 @@
 /** Reads SigV4 credentials from the Authorization header, the query or a POST form. */
-import { err, ok, type Result } from '../../shared/result.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { authFailure, type S3AuthFailure } from './s3-auth-failure.ts';
 import { type CredentialScope, SIGV4_ALGORITHM } from './sigv4.ts';
 

@@ -2,7 +2,7 @@
  * Verifies the signatures inside an `aws-chunked` body. The signature of each chunk covers that of the previous chunk; the first
  * one covers that of the request (Amazon S3 API Reference, sigv4-streaming and sigv4-streaming-trailers).
  */
-import { equalInConstantTime } from '../../shared/constant-time.ts';
+import { equalInConstantTime } from '../../shared/pure/constant-time.ts';
 import { type CredentialScope, EMPTY_SHA256, hmacSha256Hex, sha256Hex, toScopeText } from './sigv4.ts';
 
 export interface ChunkVerifier {

@@ -5,7 +5,7 @@
  * sigv4-query-string-auth, sigv4-streaming). S3 differs from other services: the path is encoded once and never normalised.
  */
 import { createHash, createHmac } from 'node:crypto';
-import { decodeUriToBytes, encodeUriBytes } from '../../shared/uri-encoding.ts';
+import { decodeUriToBytes, encodeUriBytes } from '../../shared/pure/uri-encoding.ts';
 
 export const SIGV4_ALGORITHM = 'AWS4-HMAC-SHA256';
 export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';

@@ -1,8 +1,6 @@
 /** Routes of access keys, the credentials of S3 clients. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { toAuditRow } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { databaseOf, directoryOf, homeOf } from '../../shared/directories.ts';
+import { toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonContent,
@@ -11,8 +9,10 @@ import {
   problemResponses,
   sendPage,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { databaseOf, directoryOf, homeOf } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { homeOfAccessKey, mintAccessKeyId, mintSecretAccessKey } from '../secrets/credentials.ts';
 import { sealSecret } from '../secrets/secrets.ts';

@@ -1,6 +1,6 @@
 /** `/v1/iam`: users, access keys, policies and tokens, for root and operators with the role `admin`. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
-import { createRoutes, type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
+import { createRoutes, type JsonApiEnv, sendProblem } from '../../shared/json/json-api.ts';
 import { requireIdentityAdmin } from '../callers/guards.ts';
 import { accessKeySecrets, type SecretKeeper } from '../secrets/master-key.ts';
 import { addAccessKeys } from './access-keys.ts';

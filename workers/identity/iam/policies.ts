@@ -1,7 +1,6 @@
 /** Routes of identity policies: AWS-style documents that say what a user may do. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { toAuditRow } from '../../shared/audit.ts';
-import { directoryOf, homeOf } from '../../shared/directories.ts';
+import { toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -11,8 +10,9 @@ import {
   problemResponses,
   sendPage,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
 import { findConditionKeyFault, parsePolicy } from '../domain/policy.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store/store.ts';

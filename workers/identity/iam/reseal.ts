@@ -1,7 +1,7 @@
 /** `POST /v1/iam/reseal`: rotates MASTER_KEY. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { recordAudit, SERVICE } from '../../shared/audit.ts';
-import { type JsonApiEnv, jsonContent, problemResponses } from '../../shared/json-api.ts';
+import { recordAudit, SERVICE } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonContent, problemResponses } from '../../shared/json/json-api.ts';
 import { reseal, type SecretKeeper } from '../secrets/master-key.ts';
 import { COMMON } from './route.ts';
 

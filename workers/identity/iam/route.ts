@@ -1,6 +1,6 @@
 /** Code that the routes of `/v1/iam` share. */
 import { z } from '@hono/zod-openapi';
-import { problem } from '../../shared/problem.ts';
+import { problem } from '../../shared/json/problem.ts';
 
 export const COMMON = { tags: ['identity'], security: [{ bearer: [] }] };
 export const NO_SUCH_USER = problem(404, 'no_such_user', 'User not found.');

@@ -1,8 +1,6 @@
 /** Routes of scoped bearer tokens for programs: game servers, SMTP gateways, scripts of a user. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { toAuditRow } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { databaseOf, homeOf } from '../../shared/directories.ts';
+import { toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -12,8 +10,10 @@ import {
   problemResponses,
   sendPage,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { databaseOf, homeOf } from '../../shared/stores/directories.ts';
 import { BOARD_SCOPE, SCOPES, type Scope } from '../principal.ts';
 import { hashToken, mintToken } from '../secrets/credentials.ts';
 import { createIdentityStore, type TokenRow } from '../store/store.ts';

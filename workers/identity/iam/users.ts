@@ -1,8 +1,6 @@
 /** `/v1/iam/users`: users, for root and operators with the role `admin`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { toAuditRow } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { compareText, readMerged } from '../../shared/directories.ts';
+import { toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -12,8 +10,10 @@ import {
   problemResponses,
   sendPage,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
+} from '../../shared/json/json-api.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { compareText, readMerged } from '../../shared/stores/directories.ts';
 import { createIdentityStore, type UserConflict, type UserRow } from '../store/store.ts';
 import { eraseUser } from '../users/user-erasure.ts';
 import { findUserById, insertUser, inventUserName } from '../users/users.ts';

@@ -6,9 +6,10 @@
  * checked. Neither thus reveals anything about the account, and guesses stay limited. Without Turnstile and without a recovery
  * address, logins still work from known devices and networks and by passkey; other logins wait for `Retry-After`.
  */
-import { directoryOf, placeOf, placesOf } from '../../shared/directories.ts';
-import { type Challenge, type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+
+import { type Challenge, type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { directoryOf, placeOf, placesOf } from '../../shared/stores/directories.ts';
 import { hashSecret, mintMailedCode, normalizeCode } from '../secrets/one-time-secrets.ts';
 import { createLoginStore } from '../store/login-store.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';

@@ -10,9 +10,9 @@
  * client. The owner is therefore not locked out by guesses of others, from many places or from the owner's own network.
  */
 import { createHash } from 'node:crypto';
-import { placeOf } from '../../shared/directories.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { placeOf } from '../../shared/stores/directories.ts';
 import { hashGate } from '../secrets/hash-gate.ts';
 import { createLoginStore } from '../store/login-store.ts';
 import { admitByChallenge, type ChallengeSolution } from './challenges.ts';

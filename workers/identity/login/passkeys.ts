@@ -12,10 +12,10 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 import { z } from 'zod';
-import { directoryOf, findDatabase, homeOf, placeOf } from '../../shared/directories.ts';
-import { logInfo } from '../../shared/log.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { directoryOf, findDatabase, homeOf, placeOf } from '../../shared/stores/directories.ts';
+import { logInfo } from '../../shared/telemetry/log.ts';
 import { hashSecret } from '../secrets/one-time-secrets.ts';
 import { createPasskeyStore, type PasskeyOwner, type PasskeyRow } from '../store/passkey-store.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';

@@ -1,7 +1,8 @@
 /** Links that set a new password without the old one. Each works once, within an hour. */
-import { directoryOf, findDatabase, homeOf } from '../../shared/directories.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { directoryOf, findDatabase, homeOf } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { homeOfSecret } from '../secrets/credentials.ts';
 import { hashSecret, mintResetToken } from '../secrets/one-time-secrets.ts';

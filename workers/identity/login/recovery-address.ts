@@ -1,5 +1,5 @@
 /** The recovery address of an account. It is used only once its owner has confirmed it with a code. */
-import { directoryOf } from '../../shared/directories.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import { hashSecret, mintMailedCode, normalizeCode } from '../secrets/one-time-secrets.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
 

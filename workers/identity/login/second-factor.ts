@@ -1,6 +1,7 @@
 /** Second factors of users: set-up, confirmation, check and removal. Seeds are sealed with MASTER_KEY. */
-import { compareText, directoryOf, readMerged } from '../../shared/directories.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { compareText, directoryOf, readMerged } from '../../shared/stores/directories.ts';
 import type { SecretKeeper } from '../secrets/master-key.ts';
 import { openSecret, sealSecret } from '../secrets/secrets.ts';
 import { findStep, hashRecoveryCode, mintRecoveryCodes, mintSeed } from '../secrets/totp.ts';

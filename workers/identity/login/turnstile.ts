@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { appOrigin } from '../../shared/app-origin.ts';
-import { logError } from '../../shared/log.ts';
-import { settingsOf } from '../../shared/settings.ts';
+import { appOrigin } from '../../shared/settings/app-origin.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 
 const VERIFY_URL = 'https://challenges.cloudflare.com/turnstile/v0/siteverify';
 const TIMEOUT_MS = 4_000;

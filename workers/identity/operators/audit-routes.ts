@@ -1,9 +1,7 @@
 /** `GET /v1/audit`: the audit log, for operators. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { AUDIT_ACTIONS, TARGET_TYPES } from '../../shared/audit.ts';
-import { ACTOR_KINDS } from '../../shared/audit-actor.ts';
-import { type AuditRow, createAuditStore } from '../../shared/audit-store.ts';
-import { compareText, readMerged } from '../../shared/directories.ts';
+import { AUDIT_ACTIONS, TARGET_TYPES } from '../../shared/audit/audit.ts';
+import { type AuditRow, createAuditStore } from '../../shared/audit/audit-store.ts';
 import {
   createRoutes,
   decodeCursor,
@@ -15,7 +13,9 @@ import {
   pageSchema,
   problemResponses,
   sendProblem,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
+import { ACTOR_KINDS } from '../../shared/pure/audit-actor.ts';
+import { compareText, readMerged } from '../../shared/stores/directories.ts';
 import { authorizeFirst, requireOperator } from '../callers/guards.ts';
 
 const entrySchema = z

@@ -1,7 +1,7 @@
 /** Schemas and JSON of operators, for their API. */
 import { z } from '@hono/zod-openapi';
-import { isCommonPassword } from '../../shared/common-passwords.ts';
-import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
+import { isCommonPassword } from '../../shared/web/common-passwords.ts';
+import { authenticationResponseSchema } from '../../shared/web/passkey-json.ts';
 import { OPERATOR_ROLES, type OperatorRole } from '../domain/operator-roles.ts';
 import { toOtpAuthUrl } from '../secrets/totp.ts';
 import type { OperatorRow } from '../store/operator-store.ts';

@@ -1,8 +1,6 @@
 /** Routes of operators' passkeys: logins with them, and an operator's own list of them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { appOrigin } from '../../shared/app-origin.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -10,7 +8,10 @@ import {
   problemResponses,
   sendProblem,
   unchecked,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { appOrigin } from '../../shared/settings/app-origin.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import {
   authenticationResponseSchema,
   creationOptionsSchema,
@@ -19,8 +20,7 @@ import {
   registrationResponseSchema,
   requestOptionsSchema,
   toPasskeyJson,
-} from '../../shared/passkey-json.ts';
-import { problem } from '../../shared/problem.ts';
+} from '../../shared/web/passkey-json.ts';
 import { readClient } from '../callers/client.ts';
 import { admitClient } from '../login/guesses.ts';
 import { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from '../login/passkeys.ts';

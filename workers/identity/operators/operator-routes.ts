@@ -1,8 +1,7 @@
 /** `/v1/operators`: routes of operators as people, and of their logins. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { toAuditRow } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
+import { toAuditRow } from '../../shared/audit/audit.ts';
 import {
   createRoutes,
   type JsonApiEnv,
@@ -13,9 +12,10 @@ import {
   problemResponses,
   sendPage,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+} from '../../shared/json/json-api.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { authorizeFirst, requireIdentityAdmin } from '../callers/guards.ts';
 import { mayManage, type OperatorRole } from '../domain/operator-roles.ts';
 import type { OperatorPrincipal, RootPrincipal } from '../principal.ts';

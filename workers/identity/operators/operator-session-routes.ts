@@ -1,12 +1,12 @@
 /** Logins, sessions and the password of an operator. `operator-passkey-routes.ts` has the passkeys. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { appOrigin } from '../../shared/app-origin.ts';
-import { recordAudit, toAuditRow } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { recordAudit, toAuditRow } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { appOrigin } from '../../shared/settings/app-origin.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { readClient } from '../callers/client.ts';
 import { authorizeFirst, requireOperator } from '../callers/guards.ts';
 import type { OperatorPrincipal } from '../principal.ts';

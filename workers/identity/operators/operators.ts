@@ -5,9 +5,9 @@
  * The second factor is TOTP or a passkey. A passkey alone also logs in, because the device verifies its user.
  */
 import { randomUUID } from 'node:crypto';
-import type { AuditRow } from '../../shared/audit-store.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import type { AuditRow } from '../../shared/audit/audit-store.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { admitGuess, forgiveGuesses, type Guesser } from '../login/guesses.ts';
 import { type PasskeyAssertion, verifyPasskey } from '../login/passkeys.ts';
 import { hashToken, mintOperatorSecret } from '../secrets/credentials.ts';

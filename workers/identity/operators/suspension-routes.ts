@@ -1,10 +1,10 @@
 /** `/v1/accounts/{user_id}/suspension`: stops a user or mail account at once, until the suspension is lifted. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { toAuditRow } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf, homeOf } from '../../shared/directories.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+import { toAuditRow } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
 import { authorizeFirst, requireOperator } from '../callers/guards.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store/store.ts';

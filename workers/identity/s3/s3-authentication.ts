@@ -6,8 +6,8 @@
  * By design: any region name is accepted, since one service serves all regions. SigV2 in the header and SigV4A are
  * rejected.
  */
-import { equalInConstantTime } from '../../shared/constant-time.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { equalInConstantTime } from '../../shared/pure/constant-time.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { authFailure, type S3AuthFailure } from '../domain/s3-auth-failure.ts';
 import {
   checkSigV2Expiry,

@@ -1,8 +1,8 @@
 /** Reads credentials for S3 authentication from identity's tables. */
 
-import { findDatabase } from '../../shared/directories.ts';
-import type { Source } from '../../shared/replica.ts';
-import { settingsOf } from '../../shared/settings.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { findDatabase } from '../../shared/stores/directories.ts';
+import type { Source } from '../../shared/stores/replica.ts';
 import { toUser } from '../callers/authenticate.ts';
 import type { Scope, UserPrincipal } from '../principal.ts';
 import { findIn, type IdentityGeneration } from '../revocations.ts';

@@ -1,6 +1,6 @@
 /** Authenticates a browser's upload form: signed with SigV4 or SigV2, or anonymous. */
-import { equalInConstantTime } from '../../shared/constant-time.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { equalInConstantTime } from '../../shared/pure/constant-time.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { authFailure, type S3AuthFailure } from '../domain/s3-auth-failure.ts';
 import { signSigV2 } from '../domain/sigv2.ts';
 import { deriveSigningKey, hmacSha256Hex, SIGV4_ALGORITHM } from '../domain/sigv4.ts';

@@ -1,5 +1,5 @@
 /** Reads `x-amz-content-sha256`, which says how a request's body is signed and sent. */
-import { err, ok, type Result } from '../../shared/result.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { authFailure, type S3AuthFailure } from '../domain/s3-auth-failure.ts';
 import type { ChunkVerifier } from '../domain/sigv4-streaming.ts';
 

@@ -5,8 +5,8 @@
  * Waiters poll: workerd treats a promise that another request resolves as a hang once that request has died. A request
  * that dies releases nothing either, so a place in the queue and a running hash both expire.
  */
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 
 /** Maximum number of waiting requests. The last one waits for about seven seconds. */
 const WAITING_MAX = 20;

@@ -3,7 +3,7 @@
  * remains, then drop the old key. Until then both keys open secrets, so nothing stops working.
  */
 
-import { compareText, databaseOf, readMerged } from '../../shared/directories.ts';
+import { compareText, databaseOf, readMerged } from '../../shared/stores/directories.ts';
 import { createIdentityStore } from '../store/store.ts';
 import { homeOfAccessKey } from './credentials.ts';
 import { isSealedByCurrentKey, openSecret, sealSecret } from './secrets.ts';

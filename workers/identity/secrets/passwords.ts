@@ -3,9 +3,9 @@
  * `scrypt$N$r$p$salt$hash`.
  */
 import { randomBytes, scrypt } from 'node:crypto';
-import { equalInConstantTime } from '../../shared/constant-time.ts';
-import type { Problem } from '../../shared/problem.ts';
-import { ok, type Result } from '../../shared/result.ts';
+import type { Problem } from '../../shared/json/problem.ts';
+import { equalInConstantTime } from '../../shared/pure/constant-time.ts';
+import { ok, type Result } from '../../shared/pure/result.ts';
 import { hashGate } from './hash-gate.ts';
 
 const COST = { N: 16_384, r: 8, p: 5 };

@@ -6,8 +6,8 @@
  * authenticated too: a sealed text that is copied to another record does not open.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { err, ok, type Result } from '../../shared/result.ts';
-import { MisconfiguredError } from '../../shared/settings.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { MisconfiguredError } from '../../shared/settings/settings.ts';
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;

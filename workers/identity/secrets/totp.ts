@@ -1,6 +1,6 @@
 /** Time-based one-time passwords (RFC 6238 with its defaults: SHA-1, 6 digits, 30 seconds) and recovery codes. */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { equalInConstantTime } from '../../shared/constant-time.ts';
+import { equalInConstantTime } from '../../shared/pure/constant-time.ts';
 
 const STEP_SECONDS = 30;
 const DIGITS = 6;

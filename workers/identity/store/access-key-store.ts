@@ -1,7 +1,7 @@
 /** Queries of access keys for their owners, and of the last use of keys and tokens. */
 import { and, asc, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { type AuditRow, insertIfChanged } from '../../shared/audit-store.ts';
+import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
 import { raiseGeneration } from './revocation-store.ts';
 import { accessKey, token } from './schema.ts';
 

@@ -1,7 +1,7 @@
 /** Queries for logins: passwords, second factors and counts of guesses. */
 import { and, asc, eq, gt, inArray, isNotNull, lt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { type AuditRow, insertIfChanged } from '../../shared/audit-store.ts';
+import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
 import { raiseGeneration } from './revocation-store.ts';
 import { loginGuard, password, secondFactor, token, user } from './schema.ts';
 import { toUserConflict } from './store.ts';

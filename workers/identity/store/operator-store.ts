@@ -1,8 +1,8 @@
 /** Queries of operators and their sessions. */
 import { and, asc, eq, gt, lt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { type AuditRow, insertIfChanged } from '../../shared/audit-store.ts';
-import { findUniqueConflict } from '../../shared/unique-conflict.ts';
+import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
+import { findUniqueConflict } from '../../shared/stores/unique-conflict.ts';
 import { operator, operatorSession } from './operator-schema.ts';
 import { passkey } from './passkey-schema.ts';
 

@@ -1,7 +1,7 @@
 /** Queries of passkeys, which also ensure that an account always keeps a way to log in. */
 import { and, asc, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { findUniqueConflict } from '../../shared/unique-conflict.ts';
+import { findUniqueConflict } from '../../shared/stores/unique-conflict.ts';
 import { passkey } from './passkey-schema.ts';
 import { password } from './schema.ts';
 

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { DrizzleD1Database } from 'drizzle-orm/d1';
 import { drizzle } from 'drizzle-orm/d1';
-import { readFirst, statement } from '../../shared/statement.ts';
+import { readFirst, statement } from '../../shared/stores/statement.ts';
 import { identityGeneration } from './schema.ts';
 
 /** Statement that raises the generation. It is the last one in the batch of every change that takes rights away. */

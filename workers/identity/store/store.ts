@@ -1,10 +1,10 @@
 /** Queries of identity for users, access keys, tokens and policies. `login-store.ts` has those of logins. */
 import { and, asc, eq, gt, isNotNull, isNull, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { type AuditRow, eraseFromEntries, insertIfChanged } from '../../shared/audit-store.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
-import { readFirst, statement } from '../../shared/statement.ts';
-import { findUniqueConflict } from '../../shared/unique-conflict.ts';
+import { type AuditRow, eraseFromEntries, insertIfChanged } from '../../shared/audit/audit-store.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { readFirst, statement } from '../../shared/stores/statement.ts';
+import { findUniqueConflict } from '../../shared/stores/unique-conflict.ts';
 import type { PolicyDocument } from '../principal.ts';
 import { raiseGeneration } from './revocation-store.ts';
 import { accessKey, policy, token, user } from './schema.ts';

@@ -1,8 +1,8 @@
 /** Access keys that users manage themselves. */
-import type { AuditRow } from '../../shared/audit-store.ts';
-import { directoryOf, homeOf } from '../../shared/directories.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import type { AuditRow } from '../../shared/audit/audit-store.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { mintAccessKeyId, mintSecretAccessKey } from '../secrets/credentials.ts';
 import { sealSecret } from '../secrets/secrets.ts';

@@ -2,11 +2,11 @@
  * Deletes users. First every product is asked for obstacles, then every product erases its data, then the user row is
  * deleted, then the user's sessions end.
  */
-import { mintPseudonym } from '../../shared/audit.ts';
-import { type AuditRow, createAuditStore } from '../../shared/audit-store.ts';
-import { allHomes, databaseOf, homeOf } from '../../shared/directories.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { mintPseudonym } from '../../shared/audit/audit.ts';
+import { type AuditRow, createAuditStore } from '../../shared/audit/audit-store.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { allHomes, databaseOf, homeOf } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store/store.ts';
 import { endCredentials, obligations } from './obligations.ts';

@@ -1,6 +1,8 @@
 /** Tokens that users create for their own programs. Their only scope is `mail`. */
 import { randomUUID } from 'node:crypto';
-import type { AuditRow } from '../../shared/audit-store.ts';
+import type { AuditRow } from '../../shared/audit/audit-store.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import {
   allHomes,
   compareText,
@@ -9,9 +11,7 @@ import {
   findInAny,
   homeOf,
   readMerged,
-} from '../../shared/directories.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+} from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore, type TokenRow } from '../store/store.ts';
 import { endingCredentials } from './obligations.ts';

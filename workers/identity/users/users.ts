@@ -1,7 +1,7 @@
 /** Finds users by id or email, and inserts and deletes them. */
-import type { AuditRow } from '../../shared/audit-store.ts';
-import { byDirectory, directoryOf, placesOf } from '../../shared/directories.ts';
-import { err, type Result } from '../../shared/result.ts';
+import type { AuditRow } from '../../shared/audit/audit-store.ts';
+import { err, type Result } from '../../shared/pure/result.ts';
+import { byDirectory, directoryOf, placesOf } from '../../shared/stores/directories.ts';
 import { createIdentityStore, type UserConflict, type UserRow } from '../store/store.ts';
 
 export const findUserById = (env: Env, userId: string): Promise<UserRow | null> =>

@@ -1,6 +1,7 @@
 /** Merges the lists of many shards in list order. The number of entries that are read ahead is limited. */
+
+import { LIST_START } from '../../../durable-objects/leaderboard/protocol.ts';
 import { countFirst } from './binary-search.ts';
-import { LIST_START } from './board.ts';
 import { compareStandings, type StandingKey } from './standing.ts';
 
 /** Maximum number of entries in memory over all sources, about 15 MB. */

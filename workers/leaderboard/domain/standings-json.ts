@@ -1,6 +1,7 @@
 /** Standings as JSON, in responses and in messages to viewers, with periods and scores as the API has them. */
-import { decodeCursor, encodeCursor } from '../../shared/cursor.ts';
-import type { StandingsPage, TopList } from './board.ts';
+
+import type { StandingsPage, TopList } from '../../../durable-objects/leaderboard/protocol.ts';
+import { decodeCursor, encodeCursor } from '../../shared/pure/cursor.ts';
 import { mirror, type ScoreRules } from './score-rules.ts';
 import { readSeason } from './season-name.ts';
 import type { RankedEntry, StandingKey } from './standing.ts';

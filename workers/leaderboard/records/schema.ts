@@ -70,7 +70,7 @@ export const boardWebhook = sqliteTable('board_webhook', {
   /** Name of the board, which may be `default`. */
   board: text('board').primaryKey(),
   url: text('url').notNull(),
-  /** Secrets of the webhook as sealed JSON: `WebhookSecrets` of workers/leaderboard/webhooks.ts. */
+  /** Secrets of the webhook as sealed JSON: `WebhookSecrets` of workers/leaderboard/boards/webhooks.ts. */
   secretsSealed: text('secrets_sealed').notNull(),
   createdAt: integer('created_at').notNull(),
 });

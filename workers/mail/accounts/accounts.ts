@@ -17,11 +17,12 @@ import {
   verifyPasskey,
   verifyPassword,
 } from '../../identity/index.ts';
-import { appOrigin } from '../../shared/app-origin.ts';
-import { directoryOf, mintUserId } from '../../shared/directories.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
-import { settingsOf } from '../../shared/settings.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { appOrigin } from '../../shared/settings/app-origin.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { directoryOf, mintUserId } from '../../shared/stores/directories.ts';
+import { readLimits } from '../bindings/account-limits.ts';
 import { placeMailbox } from '../bindings/mailbox.ts';
 import { claimNamespace } from '../bindings/namespace-owner.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
@@ -30,7 +31,6 @@ import type { Login, Register } from '../schemas/account.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { type AccountRow, createAccountStore } from '../store/account-store.ts';
 import { createAccount, findAccountByEmail, isAddressIssued } from '../store/address-store.ts';
-import { readLimits } from './account-limits.ts';
 
 const ADDRESS_TAKEN = problem(409, 'address_taken', 'This address was already issued.');
 const INVITE_REQUIRED = problem(403, 'invite_required', 'Registration requires an unused invitation.');

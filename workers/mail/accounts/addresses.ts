@@ -1,6 +1,6 @@
 /** Takes addresses from accounts. */
 
-import { directoryOf } from '../../shared/directories.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { removeAddress } from '../store/address-store.ts';
 import { reachMailbox } from './credentials.ts';

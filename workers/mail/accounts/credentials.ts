@@ -3,11 +3,11 @@
  * be reached.
  */
 import { randomUUID } from 'node:crypto';
-import type { SessionRow } from '../../../durable-objects/mailbox/credentials/credential-store.ts';
-import { refuseIfAnyLost } from '../../collectors/owner-store.ts';
+import type { SessionRow } from '../../../durable-objects/mail/credentials/credential-store.ts';
 import { findUserById, hashToken, mintKeptSecret } from '../../identity/index.ts';
-import { directoryOf, homeOf } from '../../shared/directories.ts';
-import { ProblemError, problem } from '../../shared/problem.ts';
+import { refuseIfAnyLost } from '../../shared/collectors/owner-store.ts';
+import { ProblemError, problem } from '../../shared/json/problem.ts';
+import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
 import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 import { createAccountStore } from '../store/account-store.ts';

@@ -1,8 +1,8 @@
 /** Limits how many accounts may mail a forwarding code to one address. The limits per account are in the account's mailbox. */
 import { createHash } from 'node:crypto';
-import { placeOf } from '../../shared/directories.ts';
-import type { Problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import type { Problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { placeOf } from '../../shared/stores/directories.ts';
 import { toMailProblem } from '../schemas/errors.ts';
 import { createForwardInvitationStore } from '../store/forward-invitation-store.ts';
 

@@ -10,9 +10,9 @@ import {
   findRecoveryEmail,
   RESET_AGE_MS,
 } from '../../identity/index.ts';
-import { logError } from '../../shared/log.ts';
-import type { Problem } from '../../shared/problem.ts';
-import type { Result } from '../../shared/result.ts';
+import type { Problem } from '../../shared/json/problem.ts';
+import type { Result } from '../../shared/pure/result.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import { sendAccountMail } from '../outbound/account-mail.ts';
 import type { AccountRow } from '../store/account-store.ts';
 import { findAccountByEmail } from '../store/address-store.ts';

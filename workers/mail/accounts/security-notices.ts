@@ -6,11 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { admitAction, findRecoveryEmail } from '../../identity/index.ts';
-import { readNetwork } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
-import type { JsonApiEnv } from '../../shared/json-api.ts';
-import { logError } from '../../shared/log.ts';
+import { readNetwork } from '../../shared/audit/audit.ts';
+import type { JsonApiEnv } from '../../shared/json/json-api.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import { composeAutomatic } from '../domain/automatic-message.ts';
 import { enqueueMessage } from '../outbound/enqueue-message.ts';
 import { type AccountRow, createAccountStore } from '../store/account-store.ts';

@@ -3,7 +3,7 @@
  * all bytes in R2.
  */
 import type { UserObligation } from '../../identity/index.ts';
-import { createClock } from '../../shared/clock.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { deleteBlobsUnder, userPrefix } from '../bindings/blobs.ts';
 import { deleteAccount } from '../store/address-store.ts';
 import { reachMailbox } from './credentials.ts';

@@ -3,8 +3,9 @@
  * `BLOBS_2`, …). A write succeeds once `WRITE_QUORUM` locations have it. Markers name the missing copies, which cron makes later. A
  * read uses the first location that has the object.
  */
-import { blobLocations, locationsOf } from '../../shared/bindings.ts';
-import { inTime } from '../../shared/in-time.ts';
+
+import { inTime } from '../../shared/concurrency/in-time.ts';
+import { blobLocations, locationsOf } from '../../shared/stores/bindings.ts';
 import {
   countLocations,
   isSuspected,
@@ -12,8 +13,8 @@ import {
   noteOutcome,
   putInQuorum,
   settleQuorum,
-} from '../../shared/quorum.ts';
-import { QuorumStream } from '../../shared/quorum-stream.ts';
+} from '../../shared/stores/quorum.ts';
+import { QuorumStream } from '../../shared/stores/quorum-stream.ts';
 
 /** Maximum of keys that R2 deletes in one call. */
 const KEYS_PER_DELETE_MAX = 1_000;

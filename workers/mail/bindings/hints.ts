@@ -3,9 +3,10 @@
  * mailbox object records the work itself, and its alarm finds it too. So a hint may be lost, repeated, late or out of order.
  * Incoming mail needs no hint: accepting it sets the alarm.
  */
-import { currentInvocation } from '../../shared/invocation.ts';
-import { logError } from '../../shared/log.ts';
-import { settingsOf } from '../../shared/settings.ts';
+
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { currentInvocation } from '../../shared/telemetry/invocation.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 
 export interface MailHint {
   readonly user_id: string;

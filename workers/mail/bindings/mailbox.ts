@@ -1,5 +1,5 @@
 /** Access to a user's mailbox object. */
-import { openObject } from '../../shared/object-namespace.ts';
+import { openObject } from '../../shared/stores/object-namespace.ts';
 
 /**
  * Opens a user's mailbox.

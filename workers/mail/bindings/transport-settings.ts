@@ -1,8 +1,8 @@
 /** Settings of mail transport, in the units that the code uses. */
-import { settingsOf } from '../../shared/settings.ts';
-import { RETRY_POLICY, type RetryPolicy } from '../outbound/domain/recipient-state.ts';
-import type { SendLimits } from '../outbound/domain/send-limit.ts';
-import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../outbound/smtp/smtp-wire.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { RETRY_POLICY, type RetryPolicy } from '../domain/recipient-state.ts';
+import type { SendLimits } from '../domain/send-limit.ts';
+import { SMTP_TIMEOUTS, type SmtpTimeouts } from '../smtp/smtp-wire.ts';
 
 export interface TransportSettings {
   /** Time during which a sent message can be canceled. */

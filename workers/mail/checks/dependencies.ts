@@ -1,6 +1,6 @@
 /** External dependencies of the checks. `production-dependencies.ts` provides them in production; tests provide their own. */
-import type { Result } from '../../shared/result.ts';
-import type { Settings } from '../../shared/settings.ts';
+import type { Result } from '../../shared/pure/result.ts';
+import type { Settings } from '../../shared/settings/settings.ts';
 
 export type DnsRecordType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'PTR' | 'SRV';
 

@@ -2,7 +2,7 @@
  * DNS over HTTPS in the JSON format of Cloudflare and Google
  * (https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/).
  */
-import { err, ok, type Result } from '../../shared/result.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import type { CheckDependencies, DnsFailure, DnsRecordType, ResolveDns } from './dependencies.ts';
 
 export const DNS_OVER_HTTPS_URL_DEFAULT = 'https://cloudflare-dns.com/dns-query';

@@ -11,7 +11,7 @@
  * By design: the checks do not refuse, move or delete mail; callers do. Large attachments are not held in memory: see
  * `opened-message.ts`.
  */
-import { err, ok, type Result } from '../../shared/result.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { authenticateMessage } from './authentication/index.ts';
 import type { CheckDependencies, CheckSettings } from './dependencies.ts';
 import { type OpenedMessage, openBytes } from './opened-message.ts';

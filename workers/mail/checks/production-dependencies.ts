@@ -2,9 +2,9 @@
  * Dependencies of the checks in production. They have a file of their own, because `cloudflare:sockets` exists only inside workerd.
  */
 import { connect } from 'cloudflare:sockets';
-import { createClock } from '../../shared/clock.ts';
-import { err } from '../../shared/result.ts';
-import { settingsOf } from '../../shared/settings.ts';
+import { err } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
 import type { CheckDependencies } from './dependencies.ts';
 import { createDnsOverHttps, DNS_OVER_HTTPS_URL_DEFAULT } from './dns-over-https.ts';
 

@@ -1,15 +1,15 @@
 /** Hosted domains and routes. Adds and changes them, creates DKIM keys, and lists the DNS records that authenticate our mail. */
 import { sealSecret } from '../../identity/index.ts';
-import type { AuditRow } from '../../shared/audit-store.ts';
-import { createClock } from '../../shared/clock.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
-import { settingsOf } from '../../shared/settings.ts';
+import type { AuditRow } from '../../shared/audit/audit-store.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
+import { generateDkimKey, toDkimRecord } from '../dkim/keys.ts';
+import type { DkimAlgorithm } from '../dkim/sign.ts';
 import { toAsciiDomain } from '../domain/mail-path.ts';
-import { generateDkimKey, toDkimRecord } from '../outbound/dkim/keys.ts';
-import type { DkimAlgorithm } from '../outbound/dkim/sign.ts';
-import { hidePassword, parseTransport } from '../outbound/domain/transport-url.ts';
+import { hidePassword, parseTransport } from '../domain/transport-url.ts';
 import { toBadRequest } from '../schemas/errors.ts';
 import { createDomainStore, type DkimKeyRow, type DomainRow } from '../store/domain-store.ts';
 import { findRecipient } from '../store/recipient-store.ts';

@@ -1,6 +1,6 @@
 /** The domains that this service hosts, and the settings of domains. */
 import { findUnrevoked } from '../../identity/index.ts';
-import { settingsOf } from '../../shared/settings.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
 import { createDomainStore, type DomainRow, type DomainSettings, findDomainSettings } from '../store/domain-store.ts';
 
 /** Domains of the configuration (MAIL_DOMAINS), in lower case. */

@@ -1,6 +1,6 @@
 /** Signing keys for return paths of forwarded mail. They are derived from MASTER_KEY, so rotating MASTER_KEY rotates them. */
 import { createHmac } from 'node:crypto';
-import { settingsOf } from '../../shared/settings.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
 import { type SignText, toBase32 } from '../domain/return-path.ts';
 
 /** Signers for return paths: by the current key, then by the previous one during a rotation of MASTER_KEY. */

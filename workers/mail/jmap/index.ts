@@ -14,7 +14,6 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { authorizeWithRead, requireMailClient, type UserPrincipal } from '../../identity/index.ts';
-import { createClock } from '../../shared/clock.ts';
 import {
   type JsonApiEnv,
   jsonContent,
@@ -22,19 +21,20 @@ import {
   problemResponses,
   sendProblem,
   unchecked,
-} from '../../shared/json-api.ts';
-import { readLimited } from '../../shared/limited-body.ts';
-import type { Problem } from '../../shared/problem.ts';
-import { ok, type Result } from '../../shared/result.ts';
+} from '../../shared/json/json-api.ts';
+import { readLimited } from '../../shared/json/limited-body.ts';
+import type { Problem } from '../../shared/json/problem.ts';
+import { ok, type Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { readAsCaller } from '../routes/route.ts';
 import { methods } from './methods/index.ts';
 import { readsFoldersFirst } from './methods/mailbox-get.ts';
+import { toSession } from './objects/session.ts';
 import { dispatch } from './protocol/dispatch.ts';
 import { CONCURRENT_REQUESTS, REQUEST_BYTES_MAX } from './protocol/limits.ts';
 import type { FoldersRead } from './protocol/method.ts';
 import { type JmapRequest, parseRequest, tooManyAtOnce, toRequestErrorResponse } from './protocol/request.ts';
 import { RunningRequests } from './protocol/running-requests.ts';
-import { toSession } from './protocol/session.ts';
 import { addBlobRoutes } from './routes/blob-routes.ts';
 import { addEventSource } from './routes/event-source.ts';
 import { JMAP_ROUTE, WELL_KNOWN_PATH } from './routes/jmap-route.ts';

@@ -12,10 +12,10 @@ import {
   type OrphanReport,
   type OrphanSource,
   collectOrphans as runRound,
-} from '../../collectors/orphan-rounds.ts';
-import { type Candidate, createCollectorStore, type FoundOrphan } from '../../collectors/store.ts';
-import { byDirectory } from '../../shared/directories.ts';
-import { logError } from '../../shared/log.ts';
+} from '../../shared/collectors/orphan-rounds.ts';
+import { type Candidate, createCollectorStore, type FoundOrphan } from '../../shared/collectors/store.ts';
+import { byDirectory } from '../../shared/stores/directories.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import { listLocations } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { findNamespaceDoubt, takeOverNamespace } from '../bindings/namespace-owner.ts';

@@ -3,11 +3,11 @@
  * derived rows were lost.
  */
 
-import type { ParsedMessage } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { ParsedMessage } from '../../../durable-objects/mail/contract/delivered-message.ts';
 import { putBlobStream } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { type OpenedMessage, openStored } from '../checks/opened-message.ts';
-import { createPutPart, storeParts, streamPieces, toPartKey } from '../inbound/delivery.ts';
+import { createPutPart, storeParts, streamPieces, toPartKey } from '../inbound/process/delivery.ts';
 import { type ParsedRaw, parseMessage } from '../mime/parse.ts';
 
 const PER_ROUND = 50;

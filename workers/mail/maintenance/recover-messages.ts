@@ -2,12 +2,12 @@
  * Restores the messages of a lost mailbox from their raw bytes in R2, with the folders, flags, labels and ids of its last snapshot.
  * A message that no snapshot has is put into the Inbox (if it was sent, into Sent), marked as read and labelled. Bcc is lost.
  */
-import type { FolderState, MessageSnapshot } from '../../../durable-objects/mailbox/messages/snapshot-store.ts';
+import type { FolderState, MessageSnapshot } from '../../../durable-objects/mail/messages/snapshot-store.ts';
 import { listLocations, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { openStored } from '../checks/opened-message.ts';
-import type { RawDelivery } from '../inbound/delivery.ts';
-import { deliverRaw } from '../inbound/delivery.ts';
+import type { RawDelivery } from '../inbound/process/delivery.ts';
+import { deliverRaw } from '../inbound/process/delivery.ts';
 import { parseMessage } from '../mime/parse.ts';
 
 export const RECOVERED_LABEL = 'recovered';

@@ -1,6 +1,6 @@
 /** Parses address lists. postal-mime parses the grammar; before that, this file rewrites forms that postal-mime cannot parse. */
 import { addressParser } from 'postal-mime';
-import type { MailAddress } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { MailAddress } from '../../../durable-objects/mail/contract/delivered-message.ts';
 import { normalizeWords } from '../domain/encoded-words.ts';
 
 /**

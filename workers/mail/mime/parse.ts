@@ -5,7 +5,7 @@
  * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 1 MiB of headers (memory). A
  * message beyond a limit is stored and shown with its headers and a note. Its raw bytes stay unchanged.
  */
-import type { MessageContent, RawRange } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { MessageContent, RawRange } from '../../../durable-objects/mail/contract/delivered-message.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
 import { decodeWords } from '../domain/encoded-words.ts';
 import { cleanLine, parseAddressList } from './addresses.ts';

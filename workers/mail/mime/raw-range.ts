@@ -2,8 +2,8 @@
  * Attachments as ranges of the raw message. A range is found when the message is parsed, and decoded when the file is read, so a
  * file is stored only once. Reading uses the decoders of the parser, so a client gets the same bytes as the checks.
  */
-import type { RawRange } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
-import type { ByteRange } from '../../shared/http-range.ts';
+import type { RawRange } from '../../../durable-objects/mail/contract/delivered-message.ts';
+import type { ByteRange } from '../../shared/pure/http-range.ts';
 import { decodeContent, isEncoded } from './content-decoding.ts';
 import { type Cut, decodeBase64Lines } from './lean-reader.ts';
 import { memoryBudget } from './memory-budget.ts';

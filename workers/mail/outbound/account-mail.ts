@@ -1,6 +1,6 @@
 /** Mail about an account that goes to an address outside the mailbox: links and codes for recovery of the account. */
 import { randomUUID } from 'node:crypto';
-import { createClock } from '../../shared/clock.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { composeAutomatic } from '../domain/automatic-message.ts';
 import type { AccountRow } from '../store/account-store.ts';
 import { enqueueMessage } from './enqueue-message.ts';

@@ -6,11 +6,11 @@
  * servers count (RFC 5321 §4.4), and the name of the forwarding mailbox. The return path is ours (`domain/return-path.ts`), so SPF
  * passes at the next server and failure reports go to the user.
  */
-import type { AutomaticSend } from '../../../durable-objects/mailbox/rules/automatic-store.ts';
-import { refuseIfAnyLost } from '../../collectors/owner-store.ts';
+import type { AutomaticSend } from '../../../durable-objects/mail/rules/automatic-store.ts';
 import { findUserById } from '../../identity/index.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf, homeOf } from '../../shared/directories.ts';
+import { refuseIfAnyLost } from '../../shared/collectors/owner-store.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';
 import type { Authentication } from '../checks/verdicts.ts';

@@ -2,17 +2,17 @@
  * Enqueues mail that no user wrote (reports, forwards, automatic replies): first stores the bytes, then adds a row to the outbox.
  */
 import { randomUUID } from 'node:crypto';
-import type { OutboxKind } from '../../../durable-objects/mailbox/outbox/outbox-store.ts';
-import { createClock } from '../../shared/clock.ts';
-import { logError } from '../../shared/log.ts';
+import type { OutboxKind } from '../../../durable-objects/mail/outbox/outbox-store.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../bindings/blobs.ts';
 import { hintOutbound } from '../bindings/hints.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';
+import { createBodyHasher } from '../dkim/body-hash.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
-import { storeRaw } from '../inbound/store-raw.ts';
+import { storeRaw } from '../inbound/accept/store-raw.ts';
 import { createLineEnder, toCrlf } from './compose-message.ts';
-import { createBodyHasher } from './dkim/body-hash.ts';
 import { UNSIGNED } from './sign-outgoing.ts';
 
 export interface AutomaticMessage {

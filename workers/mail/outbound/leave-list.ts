@@ -1,9 +1,9 @@
 /** Unsubscribes a user from a mailing list, by the method that a message of the list offers. Runs only at the user's request. */
-import type { MessageDetail } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
-import { logError, logInfo } from '../../shared/log.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { isPublicUrl } from '../../shared/public-url.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import type { MessageDetail } from '../../../durable-objects/mail/messages/message-read-store.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { isPublicUrl } from '../../shared/settings/public-url.ts';
+import { logError, logInfo } from '../../shared/telemetry/log.ts';
 import type { DkimVerdict } from '../checks/verdicts.ts';
 import { readUnsubscribe, type Unsubscribe } from '../domain/unsubscribe.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';

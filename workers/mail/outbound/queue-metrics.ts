@@ -1,12 +1,12 @@
 /** Logs the state of the outgoing queue once a minute, for alerts. */
 
-import { boundDirectories } from '../../shared/bindings.ts';
-import { createClock } from '../../shared/clock.ts';
-import { recordGauge } from '../../shared/counters.ts';
-import { minOrNull } from '../../shared/directories.ts';
-import { logInfo } from '../../shared/log.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { boundDirectories } from '../../shared/stores/bindings.ts';
+import { minOrNull } from '../../shared/stores/directories.ts';
+import { recordGauge } from '../../shared/telemetry/counters.ts';
+import { logInfo } from '../../shared/telemetry/log.ts';
+import { diagnoseQueue } from '../domain/recipient-state.ts';
 import { type QueueGroup, readQueueGroups } from '../store/queue-store.ts';
-import { diagnoseQueue } from './domain/recipient-state.ts';
 
 /** Maximum of destinations that are read: the largest ones. The others are small in comparison. */
 const DESTINATIONS_MAX = 200;

@@ -3,12 +3,12 @@
  * another. Different routes never wait for each other.
  */
 
-import { type Settings, settingsOf } from '../../shared/settings.ts';
+import { type Settings, settingsOf } from '../../shared/settings/settings.ts';
 import type { TransportSettings } from '../bindings/transport-settings.ts';
+import { parseTransport, withCredentials } from '../domain/transport-url.ts';
 import { isHosted, readDomainSettings } from '../domains/hosted-domains.ts';
 import { unsealTransport } from '../domains/transport-secret.ts';
 import type { DomainSettings } from '../store/domain-store.ts';
-import { parseTransport, withCredentials } from './domain/transport-url.ts';
 import { createEmailServiceTransport } from './transports/email-service-transport.ts';
 import { createSmtpTransport } from './transports/smtp-transport.ts';
 import type { Transport } from './transports/transport.ts';

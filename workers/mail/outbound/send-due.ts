@@ -3,20 +3,20 @@
  * or by a transport. Records each outcome as soon as it is known. Queue hints start it for several mailboxes, which then share
  * connections, or the alarm of one mailbox starts it.
  */
-import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
-import { createClock } from '../../shared/clock.ts';
-import { logError, logInfo } from '../../shared/log.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
-import { settingsOf } from '../../shared/settings.ts';
+import type { OutboxJob } from '../../../durable-objects/mail/outbox/outbox-attempt-store.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { logError, logInfo } from '../../shared/telemetry/log.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readTransportSettings, type TransportSettings } from '../bindings/transport-settings.ts';
 import { checkMessage } from '../checks/index.ts';
 import { openStored } from '../checks/opened-message.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
-import { acceptMessage } from '../inbound/accept-message.ts';
+import type { AttemptOutcome } from '../domain/recipient-state.ts';
+import { acceptMessage } from '../inbound/accept/accept-message.ts';
 import { memoryBudget } from '../mime/memory-budget.ts';
-import type { AttemptOutcome } from './domain/recipient-state.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { createSigner, type Signer } from './sign-outgoing.ts';
 

@@ -2,18 +2,18 @@
  * Reports failed or delayed mail to its sender (RFC 3464). A sender here gets the report in the Inbox, under a fixed delivery key,
  * so a repetition adds nothing. A sender elsewhere, whose mail was forwarded, gets it by mail.
  */
-import type { DueReport } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
-import { logInfo } from '../../shared/log.ts';
+import type { DueReport } from '../../../durable-objects/mail/outbox/outbox-report-store.ts';
+import { logInfo } from '../../shared/telemetry/log.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';
 import { openBytes } from '../checks/opened-message.ts';
+import { composeReport, toStatus } from '../domain/delivery-report.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
-import { deliverRaw } from '../inbound/delivery.ts';
+import { deliverRaw } from '../inbound/process/delivery.ts';
+import { parseEnhancedStatus } from '../smtp/smtp-reply.ts';
 import { findRecipient } from '../store/recipient-store.ts';
-import { composeReport, toStatus } from './domain/delivery-report.ts';
 import { enqueueMessage } from './enqueue-message.ts';
-import { parseEnhancedStatus } from './smtp/smtp-reply.ts';
 
 const REPORTS_PER_ROUND = 50;
 const HEADER_BYTES_MAX = 64 * 1024;

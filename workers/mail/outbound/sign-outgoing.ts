@@ -1,14 +1,14 @@
 /** Prepares the outgoing bytes: prepends DKIM signatures and, on forwards, a trace header. */
-import type { OutboxJob } from '../../../durable-objects/mailbox/outbox/outbox-attempt-store.ts';
+import type { OutboxJob } from '../../../durable-objects/mail/outbox/outbox-attempt-store.ts';
 import { openSecret } from '../../identity/index.ts';
-import { createClock } from '../../shared/clock.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { getBlob, inLargePieces } from '../bindings/blobs.ts';
 import { listAuthorDomains } from '../checks/authentication/dmarc.ts';
+import type { DkimAlgorithm, DkimKey } from '../dkim/sign.ts';
+import { signMessage } from '../dkim/sign.ts';
 import { readDomainSettings } from '../domains/hosted-domains.ts';
 import { dkimKeyContext } from '../domains/sealed-secrets.ts';
 import { readHeaders } from '../mime/mime-tree.ts';
-import type { DkimAlgorithm, DkimKey } from './dkim/sign.ts';
-import { signMessage } from './dkim/sign.ts';
 
 /** Bytes of a message that are read for its header. They are enough for any header. */
 const START_BYTES_MAX = 1024 * 1024;

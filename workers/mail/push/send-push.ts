@@ -1,9 +1,9 @@
 /** Sends push messages to the URLs that clients registered (RFC 8620 §7.2, RFC 8030). */
-import type { DuePush, PushOutcome } from '../../../durable-objects/mailbox/jmap/push-store.ts';
+import type { DuePush, PushOutcome } from '../../../durable-objects/mail/jmap/push-store.ts';
 import { deriveSecret } from '../../identity/index.ts';
-import { createClock } from '../../shared/clock.ts';
-import { isPublicUrl } from '../../shared/public-url.ts';
-import { settingsOf } from '../../shared/settings.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { isPublicUrl } from '../../shared/settings/public-url.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { encryptPush, signVapid, toVapidKey, type VapidKey } from './web-push.ts';
 

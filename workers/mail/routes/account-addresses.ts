@@ -2,12 +2,12 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { requireOperator } from '../../identity/index.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
-import { err, ok } from '../../shared/result.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { err, ok } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import { retireAddress } from '../accounts/addresses.ts';
 import { parseOwnAddress, parseWildcard } from '../domain/email-address.ts';
 import { mayHaveAddresses } from '../domains/hosted-domains.ts';

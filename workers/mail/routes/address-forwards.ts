@@ -1,10 +1,10 @@
 /** `/v1/me/address-forwards`: addresses of the caller whose mail is forwarded, with or without a copy in the mailbox. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { AddressForward } from '../../../durable-objects/mailbox/rules/address-forward-store.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { directoryOf } from '../../shared/directories.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+import type { AddressForward } from '../../../durable-objects/mail/rules/address-forward-store.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { CONFIRMATION, requireConfirmed, SESSION_ROUTE } from './confirmed.ts';

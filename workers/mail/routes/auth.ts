@@ -10,8 +10,7 @@ import {
   requireMailUser,
   sessionCookieName,
 } from '../../identity/index.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -19,7 +18,8 @@ import {
   problemResponses,
   sendProblem,
   unchecked,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { checkLogin, ensureMailbox, registerAccount } from '../accounts/accounts.ts';
 import { createSession, endSession, SESSION_AGE_MAX_MS } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';

@@ -17,14 +17,14 @@ import {
   verifyPasskey,
   verifyPassword,
 } from '../../identity/index.ts';
-import { appOrigin } from '../../shared/app-origin.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
-import { type JsonApiEnv, jsonBody, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { appOrigin } from '../../shared/settings/app-origin.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
+import { authenticationResponseSchema } from '../../shared/web/passkey-json.ts';
 import { confirmSession } from '../accounts/credentials.ts';
 import { USER_ROUTE } from './route.ts';
 

@@ -1,6 +1,6 @@
 /** `/v1/contacts`: the caller's address book. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Contact, ContactCursor } from '../../../durable-objects/mailbox/rules/contact-store.ts';
+import type { Contact, ContactCursor } from '../../../durable-objects/mail/rules/contact-store.ts';
 import {
   decodeCursor,
   encodeCursor,
@@ -12,7 +12,7 @@ import {
   pageSchema,
   problemResponses,
   sendProblem,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
 import { contactAnswerSchema, contactSchema } from '../schemas/filter.ts';
 import { openOwnMailbox, READ_ROUTE, readOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 

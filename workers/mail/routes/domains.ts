@@ -1,8 +1,7 @@
 /** `/v1/domains`: hosted domains, routes of outgoing mail, DKIM keys and DNS records. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
-import { toAuditRow } from '../../shared/audit.ts';
-import { directoryOf } from '../../shared/directories.ts';
+import { toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -12,7 +11,8 @@ import {
   problemResponses,
   sendPage,
   sendProblem,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import {
   createDkimKeys,
   deleteDomain,

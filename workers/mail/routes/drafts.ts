@@ -1,8 +1,8 @@
 /** `/v1/drafts` and `POST /v1/attachments`: drafts, and uploads for messages that are being written. */
 import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Draft, DraftContent } from '../../../durable-objects/mailbox/drafts/draft-store.ts';
-import type { Upload } from '../../../durable-objects/mailbox/messages/upload-store.ts';
+import type { Draft, DraftContent } from '../../../durable-objects/mail/drafts/draft-store.ts';
+import type { Upload } from '../../../durable-objects/mail/messages/upload-store.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -10,9 +10,9 @@ import {
   problemResponses,
   rawBody,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
-import { readLimits } from '../accounts/account-limits.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { readLimits } from '../bindings/account-limits.ts';
 import { deleteBlobs, putBlobStream, userPrefix } from '../bindings/blobs.ts';
 import { cleanFileName } from '../domain/attachment-name.ts';
 import { toAddress } from '../domain/email-address.ts';

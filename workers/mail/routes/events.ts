@@ -1,8 +1,8 @@
 /** `GET /v1/events`: changes by WebSocket or by long poll. Both first send the changes since `since`. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailUserStill } from '../../identity/index.ts';
-import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json-api.ts';
-import { logError } from '../../shared/log.ts';
+import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json/json-api.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';

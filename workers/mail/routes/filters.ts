@@ -1,9 +1,9 @@
 /** `/v1/filters`: rules for incoming mail. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { Filter } from '../../../durable-objects/mailbox/rules/filter-store.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import type { Filter } from '../../../durable-objects/mail/rules/filter-store.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import type { FilterRule } from '../domain/filter-rule.ts';
 import { filterAnswerSchema, filterSchema } from '../schemas/filter.ts';

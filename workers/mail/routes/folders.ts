@@ -11,7 +11,7 @@ import {
   pageSchema,
   problemResponses,
   sendProblem,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
 import { folderSchema, summarySchema } from '../schemas/message.ts';
 import { toFolderJson, toSummaryJson } from './message-json.ts';
 import { folderParamSchema, openOwnMailbox, READ_ROUTE, readOwnMailbox, USER_ROUTE } from './route.ts';

@@ -8,10 +8,10 @@ import {
   problemResponses,
   rawBody,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
-import { acceptMessage, checkRecipient } from '../inbound/accept-message.ts';
-import type { RecipientReply } from '../inbound/resolve-recipient.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { acceptMessage, checkRecipient } from '../inbound/accept/accept-message.ts';
+import type { RecipientReply } from '../inbound/accept/resolve-recipient.ts';
 import { listRefusals, readLedgerTotals } from '../store/queue-store.ts';
 import { GATEWAY_ROUTE, OPERATOR_ROUTE, requireGateway, toTime } from './route.ts';
 

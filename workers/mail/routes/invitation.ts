@@ -1,10 +1,10 @@
 /** `GET /v1/messages/{message_id}/invitation`: the event of an invitation by mail. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import type { StoredAttachment } from '../../../durable-objects/mailbox/contract/delivered-message.ts';
-import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import type { StoredAttachment } from '../../../durable-objects/mail/contract/delivered-message.ts';
+import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import type { CalendarTime } from '../domain/calendar-time.ts';
 import { type Invitation, readInvitation } from '../domain/invitation.ts';
-import { readAttachment } from '../inbound/stored-attachment.ts';
+import { readAttachment } from '../inbound/process/stored-attachment.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
 import { invitationSchema } from '../schemas/invitation.ts';
 import { messageParamSchema, READ_ROUTE, readOwnMailbox, toTime } from './route.ts';

@@ -7,8 +7,8 @@ import {
   pageSchema,
   problemResponses,
   sendPage,
-} from '../../shared/json-api.ts';
-import { ok } from '../../shared/result.ts';
+} from '../../shared/json/json-api.ts';
+import { ok } from '../../shared/pure/result.ts';
 import { READ_ROUTE, readOwnMailbox } from './route.ts';
 
 const labelCountsSchema = z

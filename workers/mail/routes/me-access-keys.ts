@@ -7,8 +7,7 @@ import {
   listUserAccessKeys,
   rotateUserAccessKey,
 } from '../../identity/index.ts';
-import { toAuditRow } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
+import { toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -18,9 +17,10 @@ import {
   problemResponses,
   sendPage,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
-import { settingsOf } from '../../shared/settings.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
 import { CONFIRMATION, requireConfirmed, requireSession, SESSION_ROUTE } from './confirmed.ts';
 import { toTime } from './route.ts';

@@ -1,9 +1,7 @@
 /** Routes under `/v1/me` for app tokens and additional addresses. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
-import { recordAudit, toAuditRow } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
+import { recordAudit, toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -13,9 +11,11 @@ import {
   problemResponses,
   sendPage,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
-import { settingsOf } from '../../shared/settings.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import { retireAddress } from '../accounts/addresses.ts';
 import { keepToken } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';

@@ -1,11 +1,11 @@
 /** Routes under `/v1/me` for the vacation reply and forward targets. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { VacationSettings } from '../../../durable-objects/mailbox/database/store.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+import type { VacationSettings } from '../../../durable-objects/mail/database/store.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import { admitForwardInvitation } from '../accounts/forward-invitations.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';

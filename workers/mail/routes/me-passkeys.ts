@@ -1,10 +1,7 @@
 /** Routes under `/v1/me` for passkeys, and for whether the password is still accepted besides them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { addPasskey, beginPasskey, createPasskeyStore } from '../../identity/index.ts';
-import { appOrigin } from '../../shared/app-origin.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -12,15 +9,18 @@ import {
   problemResponses,
   sendProblem,
   unchecked,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { appOrigin } from '../../shared/settings/app-origin.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import {
   creationOptionsSchema,
   passkeyParams,
   passkeySchema,
   registrationResponseSchema,
   toPasskeyJson,
-} from '../../shared/passkey-json.ts';
-import { problem } from '../../shared/problem.ts';
+} from '../../shared/web/passkey-json.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { nameSchema } from '../schemas/account.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';

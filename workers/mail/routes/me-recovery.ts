@@ -8,12 +8,12 @@ import {
   removeRecoveryAddress,
   replaceRecoveryCodes,
 } from '../../identity/index.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { logError } from '../../shared/log.ts';
-import { problem } from '../../shared/problem.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import { admitForwardInvitation } from '../accounts/forward-invitations.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { sendAccountMail } from '../outbound/account-mail.ts';

@@ -16,11 +16,11 @@ import {
   removeSecondFactor,
   toOtpAuthUrl,
 } from '../../identity/index.ts';
-import { recordAudit, toAuditRow } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf, homeOf } from '../../shared/directories.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+import { recordAudit, toAuditRow } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
 import { endSession, listSessions } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { passwordSchema } from '../schemas/account.ts';

@@ -1,8 +1,8 @@
 /** `/v1/me`: the profile of the caller. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createLoginStore, requireMailUser } from '../../identity/index.ts';
-import { directoryOf } from '../../shared/directories.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import { reachMailbox } from '../accounts/credentials.ts';
 import { nameSchema, profileSchema } from '../schemas/account.ts';
 import { readProfile } from './profile.ts';

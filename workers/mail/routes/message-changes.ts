@@ -1,9 +1,8 @@
 /** Routes that change messages: one, or up to 1,000 in one transaction. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import type { BatchPatch } from '../../../durable-objects/mailbox/messages/batch-store.ts';
-import type { MessageDetail } from '../../../durable-objects/mailbox/messages/message-read-store.ts';
-import type { BatchPlace, BatchRound } from '../../../durable-objects/mailbox/search/batch-search-store.ts';
-import { createClock } from '../../shared/clock.ts';
+import type { BatchPatch } from '../../../durable-objects/mail/messages/batch-store.ts';
+import type { MessageDetail } from '../../../durable-objects/mail/messages/message-read-store.ts';
+import type { BatchPlace, BatchRound } from '../../../durable-objects/mail/search/batch-search-store.ts';
 import {
   decodeCursor,
   encodeCursor,
@@ -13,9 +12,10 @@ import {
   jsonContent,
   problemResponses,
   sendProblem,
-} from '../../shared/json-api.ts';
-import type { Problem } from '../../shared/problem.ts';
-import { ok, type Result } from '../../shared/result.ts';
+} from '../../shared/json/json-api.ts';
+import type { Problem } from '../../shared/json/problem.ts';
+import { ok, type Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { readListId, toListQuery } from '../domain/list-query.ts';
 import { UNSUBSCRIBED_LABEL } from '../domain/unsubscribe.ts';
 import { leaveList } from '../outbound/leave-list.ts';

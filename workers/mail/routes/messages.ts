@@ -10,7 +10,7 @@ import {
   problemResponses,
   sendProblem,
   unchecked,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
 import { messageSchema, threadPatchSchema, threadSchema } from '../schemas/message.ts';
 import { readPositionCursor } from './folders.ts';

@@ -1,8 +1,7 @@
 /** `/v1/outbound`: the operator's view of queued and failed mail. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { compareText, readMerged } from '../../shared/directories.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -11,8 +10,9 @@ import {
   pageSchema,
   problemResponses,
   sendProblem,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { compareText, readMerged } from '../../shared/stores/directories.ts';
 import { readQueue, summarize } from '../outbound/queue-metrics.ts';
 import { retryMail } from '../outbound/submission/retry-mail.ts';
 import { type ErrorRow, listErrors, listQueue, type QueueGroup, type QueueRow } from '../store/queue-store.ts';

@@ -1,10 +1,7 @@
 /** `/v1/auth/passkey`: login with a passkey, which needs neither a password nor a second factor. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { admitClient, beginPasskeyLogin, findSuspended, forgiveGuesses, verifyPasskey } from '../../identity/index.ts';
-import { appOrigin } from '../../shared/app-origin.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -12,9 +9,12 @@ import {
   problemResponses,
   sendProblem,
   unchecked,
-} from '../../shared/json-api.ts';
-import { authenticationResponseSchema, requestOptionsSchema } from '../../shared/passkey-json.ts';
-import { problem } from '../../shared/problem.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { appOrigin } from '../../shared/settings/app-origin.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
+import { authenticationResponseSchema, requestOptionsSchema } from '../../shared/web/passkey-json.ts';
 import { ensureMailbox, SUSPENDED } from '../accounts/accounts.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { continentOf } from '../bindings/mailbox.ts';

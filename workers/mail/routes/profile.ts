@@ -1,9 +1,9 @@
 /** The profile of an account: facts of the identity user, the addresses and the mailbox in one document. */
 import { createLoginStore, createPasskeyStore, findRecoveryEmail, findUserById } from '../../identity/index.ts';
-import { directoryOf } from '../../shared/directories.ts';
-import { type Problem, problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
-import { readLimits } from '../accounts/account-limits.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
+import { readLimits } from '../bindings/account-limits.ts';
 import type { Profile } from '../schemas/account.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { listSenders } from '../store/address-store.ts';

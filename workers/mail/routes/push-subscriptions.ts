@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { createClock } from '../../shared/clock.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { isPublicUrl } from '../../shared/public-url.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { isPublicUrl } from '../../shared/settings/public-url.ts';
 import { readVapidKey } from '../push/send-push.ts';
 import { areKeys } from '../push/web-push.ts';
 import { toMailProblem } from '../schemas/errors.ts';

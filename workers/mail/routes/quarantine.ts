@@ -1,8 +1,7 @@
 /** `/v1/quarantine`: mail with a virus or a program, for operators only. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireOperator } from '../../identity/index.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { compareText, readMerged } from '../../shared/directories.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   INVALID_CURSOR,
   type JsonApiEnv,
@@ -12,9 +11,10 @@ import {
   problemResponses,
   sendProblem,
   unchecked,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
-import { discardQuarantined, openQuarantined, releaseQuarantined } from '../inbound/quarantine.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { compareText, readMerged } from '../../shared/stores/directories.ts';
+import { discardQuarantined, openQuarantined, releaseQuarantined } from '../inbound/process/quarantine.ts';
 import { listQuarantine, type QuarantineRow } from '../store/quarantine-store.ts';
 import { OPERATOR_ROUTE, toTime } from './route.ts';
 import { readTimeCursor, toTimePage } from './time-page.ts';

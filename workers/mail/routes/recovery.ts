@@ -1,12 +1,12 @@
 /** Recovery of an account without its password, by links and codes. The operator or the user requests them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { admitClient, createPasswordReset, readClient, requireOperator, resetPassword } from '../../identity/index.ts';
-import { appOrigin } from '../../shared/app-origin.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
-import { directoryOf } from '../../shared/directories.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { appOrigin } from '../../shared/settings/app-origin.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { directoryOf } from '../../shared/stores/directories.ts';
 import { admitRecoveryMail, mailLoginCode, mailResetLink, toResetUrl } from '../accounts/recovery.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { passwordSchema } from '../schemas/account.ts';

@@ -1,7 +1,7 @@
 /** Common parts of mail's routes: checks of the caller, and calls of the caller's mailbox. */
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { CallerProof, OwnRead } from '../../../durable-objects/mailbox/calls/own-reads.ts';
+import type { CallerProof, OwnRead } from '../../../durable-objects/mail/calls/own-reads.ts';
 import {
   authorizeFirst,
   authorizeWithRead,
@@ -11,10 +11,10 @@ import {
   requireScope,
   type UserPrincipal,
 } from '../../identity/index.ts';
-import type { JsonApiEnv } from '../../shared/json-api.ts';
-import { logError } from '../../shared/log.ts';
-import type { Problem } from '../../shared/problem.ts';
-import { err, ok, type Result } from '../../shared/result.ts';
+import type { JsonApiEnv } from '../../shared/json/json-api.ts';
+import type { Problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import { reachMailbox } from '../accounts/credentials.ts';
 import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE, type MailError, toMailProblem } from '../schemas/errors.ts';

@@ -1,6 +1,6 @@
 /** `GET /v1/messages?q=`: searches messages. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { SearchPage } from '../../../durable-objects/mailbox/search/search-store.ts';
+import type { SearchPage } from '../../../durable-objects/mail/search/search-store.ts';
 import {
   decodeCursor,
   encodeCursor,
@@ -11,7 +11,7 @@ import {
   pageSchema,
   problemResponses,
   sendProblem,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
 import { summarySchema } from '../schemas/message.ts';
 import { toSummaryJson } from './message-json.ts';
 import { READ_ROUTE, readOwnMailbox } from './route.ts';

@@ -1,6 +1,6 @@
 /** `/v1/senders`: senders that the caller trusts or blocks. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Sender } from '../../../durable-objects/mailbox/messages/sender-store.ts';
+import type { Sender } from '../../../durable-objects/mail/messages/sender-store.ts';
 import {
   type JsonApiEnv,
   jsonBody,
@@ -10,7 +10,7 @@ import {
   problemResponses,
   sendPage,
   sendProblem,
-} from '../../shared/json-api.ts';
+} from '../../shared/json/json-api.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
 
 const statusSchema = z.enum(['trusted', 'blocked']);

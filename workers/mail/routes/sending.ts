@@ -1,9 +1,9 @@
 /** `POST /v1/messages`: sends messages and cancels them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailUser } from '../../identity/index.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json-api.ts';
-import { logError } from '../../shared/log.ts';
-import { problem } from '../../shared/problem.ts';
+import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { cancelAnswerSchema, submitAnswerSchema, submitSchema } from '../outbound/submission/request-schema.ts';
 import { submitMessage } from '../outbound/submission/submit-message.ts';

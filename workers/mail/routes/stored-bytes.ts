@@ -1,11 +1,11 @@
 /** Serves bytes from R2, with ranges. Its headers prevent browsers from running stored content as our page. */
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
-import { type ByteRange, decideRange, doesIfRangeHold, toContentRange } from '../../shared/http-range.ts';
-import { type JsonApiEnv, sendProblem } from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
+import { type JsonApiEnv, sendProblem } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import { type ByteRange, decideRange, doesIfRangeHold, toContentRange } from '../../shared/pure/http-range.ts';
 import { getBlob } from '../bindings/blobs.ts';
-import { type AttachmentPlace, readAttachment } from '../inbound/stored-attachment.ts';
+import { type AttachmentPlace, readAttachment } from '../inbound/process/stored-attachment.ts';
 
 /** Media types that browsers display. All other types are downloaded. */
 const RASTER_IMAGES = /^image\/(?:png|jpeg|gif|webp)$/i;

@@ -1,5 +1,5 @@
 /** Pages of rows in the order of a time and an id. */
-import { decodeCursor, encodeCursor } from '../../shared/json-api.ts';
+import { decodeCursor, encodeCursor } from '../../shared/json/json-api.ts';
 
 export interface TimeKey {
   /** Time of the row, in milliseconds since 1970 UTC. */

@@ -1,8 +1,7 @@
 /** `POST /v1/import` and `GET /v1/export`: imports and exports mail as files. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { ExportedMessage } from '../../../durable-objects/mailbox/messages/export-store.ts';
-import { recordAudit } from '../../shared/audit.ts';
-import { createClock } from '../../shared/clock.ts';
+import type { ExportedMessage } from '../../../durable-objects/mail/messages/export-store.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
   jsonContent,
@@ -10,13 +9,14 @@ import {
   rawBody,
   sendProblem,
   unchecked,
-} from '../../shared/json-api.ts';
-import { problem } from '../../shared/problem.ts';
-import type { Result } from '../../shared/result.ts';
+} from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
+import type { Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { formatMbox } from '../domain/mbox.ts';
-import { IMPORTED_MESSAGE_BYTES_MAX, importMbox, importMessage } from '../inbound/import-mail.ts';
+import { IMPORTED_MESSAGE_BYTES_MAX, importMbox, importMessage } from '../inbound/process/import-mail.ts';
 import { toMailProblem } from '../schemas/errors.ts';
 import { requireConfirmed, SESSION_ROUTE } from './confirmed.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';

@@ -1,8 +1,8 @@
 /** JSON schemas of accounts. */
 import { z } from '@hono/zod-openapi';
-import { isCommonPassword } from '../../shared/common-passwords.ts';
-import { displayNameSchema } from '../../shared/display-name.ts';
-import { authenticationResponseSchema } from '../../shared/passkey-json.ts';
+import { displayNameSchema } from '../../shared/json/display-name.ts';
+import { isCommonPassword } from '../../shared/web/common-passwords.ts';
+import { authenticationResponseSchema } from '../../shared/web/passkey-json.ts';
 
 /**
  * Minimum and maximum length of a password. NIST SP 800-63B requires a minimum of at least 8 and a maximum of at least 64

@@ -1,7 +1,7 @@
 /** SQL of accounts and addresses in one database for people. `address-store.ts` selects the database. */
 import { and, asc, eq, gt, isNull, notExists, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { readAll, statement } from '../../shared/statement.ts';
+import { readAll, statement } from '../../shared/stores/statement.ts';
 import { mailAccount, mailAddress, mailErasedAccount, mailInvite } from './account-schema.ts';
 import { deleteOperatorRows } from './erasure-store.ts';
 

@@ -3,10 +3,10 @@
  * Older databases that know of this group (`directory_group`) issue no further addresses. If the user's home is another database,
  * the address has a second row there, which decides who has the address now.
  */
-import { OWNER_COLUMN, refuseIfLost } from '../../collectors/owner-store.ts';
-import { boundDirectories } from '../../shared/bindings.ts';
-import { databaseOf, directoryOf, placeNumbersOf, placesOf } from '../../shared/directories.ts';
-import { prepare, readAll, readFirst, statement } from '../../shared/statement.ts';
+import { OWNER_COLUMN, refuseIfLost } from '../../shared/collectors/owner-store.ts';
+import { boundDirectories } from '../../shared/stores/bindings.ts';
+import { databaseOf, directoryOf, placeNumbersOf, placesOf } from '../../shared/stores/directories.ts';
+import { prepare, readAll, readFirst, statement } from '../../shared/stores/statement.ts';
 import { type AccountRow, createAccountStore } from './account-store.ts';
 import { refuseUnbound } from './recipient-store.ts';
 

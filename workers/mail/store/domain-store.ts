@@ -2,10 +2,10 @@
 import { and, asc, eq, gt, like, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { forgetProven, raiseGeneration } from '../../identity/index.ts';
-import { type AuditRow, insertIfChanged } from '../../shared/audit-store.ts';
-import { toStatement } from '../../shared/drizzle-statement.ts';
-import type { Dated } from '../../shared/replica.ts';
-import { prepare, type RowOf, readFirst, statement } from '../../shared/statement.ts';
+import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
+import { toStatement } from '../../shared/stores/drizzle-statement.ts';
+import type { Dated } from '../../shared/stores/replica.ts';
+import { prepare, type RowOf, readFirst, statement } from '../../shared/stores/statement.ts';
 import { mailDkimKey, mailDomain } from './domain-schema.ts';
 
 export interface DomainRow {

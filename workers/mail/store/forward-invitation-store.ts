@@ -1,7 +1,7 @@
 /** The SQL of forwarding invitations in DIRECTORY: which accounts recently invited an address. */
 import { lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { prepare, readFirst, statement } from '../../shared/statement.ts';
+import { prepare, readFirst, statement } from '../../shared/stores/statement.ts';
 import { mailForwardInvitation } from './account-schema.ts';
 
 type Invitation = { readonly emailSha256: string; readonly userId: string; readonly endsAt: number };

@@ -5,10 +5,10 @@
  */
 import { and, asc, desc, eq, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import type { IncomingLedger } from '../../../durable-objects/mailbox/incoming/incoming-store.ts';
-import type { OutboxSnapshot } from '../../../durable-objects/mailbox/outbox/outbox-report-store.ts';
-import { boundDirectories } from '../../shared/bindings.ts';
-import { minOrNull } from '../../shared/directories.ts';
+import type { IncomingLedger } from '../../../durable-objects/mail/incoming/incoming-store.ts';
+import type { OutboxSnapshot } from '../../../durable-objects/mail/outbox/outbox-report-store.ts';
+import { boundDirectories } from '../../shared/stores/bindings.ts';
+import { minOrNull } from '../../shared/stores/directories.ts';
 import { mailError, mailLedger, mailQueue, mailRefusal } from './domain-schema.ts';
 import { dropIfErased } from './erasure-store.ts';
 

@@ -1,9 +1,9 @@
 /** Finds the users to whom addresses belong. */
-import { OWNER_COLUMN, refuseIfLost } from '../../collectors/owner-store.ts';
-import { databaseOf, groupsOf, homeOf, placeNumbersOf } from '../../shared/directories.ts';
-import { askReplica } from '../../shared/replica.ts';
-import { MisconfiguredError } from '../../shared/settings.ts';
-import { readFirst, statement } from '../../shared/statement.ts';
+import { OWNER_COLUMN, refuseIfLost } from '../../shared/collectors/owner-store.ts';
+import { MisconfiguredError } from '../../shared/settings/settings.ts';
+import { databaseOf, groupsOf, homeOf, placeNumbersOf } from '../../shared/stores/directories.ts';
+import { askReplica } from '../../shared/stores/replica.ts';
+import { readFirst, statement } from '../../shared/stores/statement.ts';
 
 export interface FoundRecipient {
   readonly email: string;

@@ -1,5 +1,5 @@
 /** SQL of the hourly sending limit of a domain. */
-import { readFirst, statement } from '../../shared/statement.ts';
+import { readFirst, statement } from '../../shared/stores/statement.ts';
 
 const grant = statement<{ domain: string; hour: number; recipients: number; max: number }, { recipients: number }>(
   `INSERT INTO mail_send_grant (domain, hour, recipients) SELECT :domain, :hour, :recipients WHERE :recipients <= :max

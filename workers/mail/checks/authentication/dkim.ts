@@ -1,5 +1,5 @@
 /** Verifies the DKIM signatures of a message (RFC 6376, RFC 8301, RFC 8463). */
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import type { HeaderField } from '../../mime/mime-tree.ts';
 import type { DkimVerdict } from '../verdicts.ts';
 import { toALabels } from './a-labels.ts';

@@ -5,7 +5,7 @@
  * records before that tag existed. Without this rule, all domains under such a suffix would count as one organization.
  */
 import { parse } from 'tldts';
-import { ok, type Result } from '../../../shared/result.ts';
+import { ok, type Result } from '../../../shared/pure/result.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import { type DmarcPolicy, type DmarcRecord, isDmarcRecord, parseDmarcRecord } from './dmarc-record.ts';
 

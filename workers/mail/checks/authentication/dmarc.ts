@@ -4,7 +4,7 @@
  * Gaps: aggregate and failure reports are not sent.
  */
 import { getDomain } from 'tldts';
-import { ok, type Result } from '../../../shared/result.ts';
+import { ok, type Result } from '../../../shared/pure/result.ts';
 import { type HeaderField, unfold } from '../../mime/mime-tree.ts';
 import { parseAddressList } from '../../mime/parse.ts';
 import type { ResolveDns } from '../dependencies.ts';

@@ -1,5 +1,5 @@
 /** Common parts of DKIM signatures, ARC message signatures and ARC seals: tags, public keys in DNS, and verification. */
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import type { HeaderField } from '../../mime/mime-tree.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import type { DkimResult } from '../verdicts.ts';

@@ -1,5 +1,5 @@
 /** Expands SPF macros (RFC 7208 §7). */
-import type { IpAddress } from '../../../shared/ip-address.ts';
+import type { IpAddress } from '../../../shared/pure/ip-address.ts';
 
 export interface SpfMacroValues {
   readonly ip: IpAddress;

@@ -1,5 +1,5 @@
 /** Parses an SPF record into terms (RFC 7208 §4.6, §5, §6, §12). The whole record is checked before any term is used. */
-import { parseIp } from '../../../shared/ip-address.ts';
+import { parseIp } from '../../../shared/pure/ip-address.ts';
 
 export type SpfQualifier = '+' | '-' | '~' | '?';
 const MECHANISM_NAMES = ['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists'] as const;

@@ -1,7 +1,7 @@
 /**
  * SPF: checks whether a client may send mail for a domain. Implements `check_host()` of RFC 7208 §4 with its limits on look-ups.
  */
-import { type IpAddress, isInNetwork, parseIp } from '../../../shared/ip-address.ts';
+import { type IpAddress, isInNetwork, parseIp } from '../../../shared/pure/ip-address.ts';
 import type { ResolveDns } from '../dependencies.ts';
 import type { SpfResult, SpfVerdict } from '../verdicts.ts';
 import { toALabels } from './a-labels.ts';

@@ -5,7 +5,7 @@
  * Gaps: hosts are not looked up in block lists. These forbid many queries from one address, but a shared Worker sends all its
  * queries from few addresses.
  */
-import { ok, type Result } from '../../../shared/result.ts';
+import { ok, type Result } from '../../../shared/pure/result.ts';
 import type { MimeTree } from '../../mime/mime-tree.ts';
 import type { CheckDependencies, CheckSettings } from '../dependencies.ts';
 import type { Authentication, Deferred, SpamReason, SpamVerdict } from '../verdicts.ts';

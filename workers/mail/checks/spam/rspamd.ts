@@ -2,7 +2,7 @@
  * Spam check by rspamd over HTTP, `POST /checkv2` (https://docs.rspamd.com/developers/protocol). An unclear answer or a timeout
  * is "deferred".
  */
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { type CheckDependencies, type CheckSettings, readScannerTimeoutMs } from '../dependencies.ts';
 import type { Authentication, Deferred, SpamReason, SpamVerdict } from '../verdicts.ts';
 

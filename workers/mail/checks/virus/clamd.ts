@@ -2,7 +2,7 @@
  * Client of the ClamAV daemon over TCP, command INSTREAM (https://docs.clamav.net/manual/Usage/Scanning.html#clamd). An unclear
  * answer or a timeout is "deferred".
  */
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import type { CheckDependencies, ScannerSocket } from '../dependencies.ts';
 import type { Deferred, VirusVerdict } from '../verdicts.ts';
 

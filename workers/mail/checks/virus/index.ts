@@ -5,7 +5,7 @@
  * Gaps: rar, 7z, bzip2, xz and similar archives are not opened (verdict `not_scanned`). PDF and OLE objects inside documents are
  * not opened either.
  */
-import { ok, type Result } from '../../../shared/result.ts';
+import { ok, type Result } from '../../../shared/pure/result.ts';
 import { type CheckDependencies, type CheckSettings, readScannerTimeoutMs } from '../dependencies.ts';
 import type { OpenedMessage } from '../opened-message.ts';
 import { holdCut } from '../opened-message.ts';

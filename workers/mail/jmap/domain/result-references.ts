@@ -1,6 +1,6 @@
 /** Resolves references to results of earlier method calls (RFC 8620 §3.7). Pure. */
-import type { RequestBudget } from '../../../shared/request-budget.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import type { RequestBudget } from '../../../shared/pure/request-budget.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 export interface EarlierAnswer {

@@ -1,8 +1,8 @@
 /** `Blob/get` (RFC 9404 §4.2). */
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import { err, ok } from '../../../shared/result.ts';
-import { readPieces } from '../../inbound/delivery.ts';
+import { err, ok } from '../../../shared/pure/result.ts';
+import { readPieces } from '../../inbound/process/delivery.ts';
 import { openBlob } from '../objects/blobs.ts';
 import { getArguments, idSchema, uintSchema } from '../protocol/arguments.ts';
 import { BLOB_BYTES_MAX } from '../protocol/limits.ts';

@@ -1,6 +1,6 @@
 /** `Blob/lookup` (RFC 9404 §4.3). Finds the messages that a blob belongs to. */
 import { z } from '@hono/zod-openapi';
-import { err, ok } from '../../../shared/result.ts';
+import { err, ok } from '../../../shared/pure/result.ts';
 import { parseBlobId } from '../domain/blob-id.ts';
 import { findBlobSource } from '../objects/blobs.ts';
 import { accountArguments, idSchema } from '../protocol/arguments.ts';

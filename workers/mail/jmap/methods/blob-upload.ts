@@ -1,7 +1,7 @@
 /** `Blob/upload` (RFC 9404 §4.1). */
 import { z } from '@hono/zod-openapi';
-import { err, ok, type Result } from '../../../shared/result.ts';
-import { readPieces } from '../../inbound/delivery.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { readPieces } from '../../inbound/process/delivery.ts';
 import { toUploadBlobId } from '../domain/blob-id.ts';
 import { openBlob } from '../objects/blobs.ts';
 import { storeUpload, toMediaType } from '../objects/uploads.ts';

@@ -1,6 +1,6 @@
 /** `Email/copy` (RFC 8621 §4.7). Always fails: a user has only one account, so there is no other account to copy from. */
 import { z } from '@hono/zod-openapi';
-import { err } from '../../../shared/result.ts';
+import { err } from '../../../shared/pure/result.ts';
 import { accountArguments } from '../protocol/arguments.ts';
 import { method } from '../protocol/method.ts';
 

@@ -1,6 +1,6 @@
 /** `Email/get` (RFC 8621 §4.2). */
 import { z } from '@hono/zod-openapi';
-import { err, ok } from '../../../shared/result.ts';
+import { err, ok } from '../../../shared/pure/result.ts';
 import { isBodyPartProperty } from '../objects/body-parts.ts';
 import { DEFAULT_EMAIL_PROPERTIES, isEmailProperty } from '../objects/email.ts';
 import { toEmails } from '../objects/read-emails.ts';

@@ -1,7 +1,7 @@
 /** `Email/import` (RFC 8621 §4.8). */
 import { z } from '@hono/zod-openapi';
-import { err, ok, type Result } from '../../../shared/result.ts';
-import { readPieces } from '../../inbound/delivery.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { readPieces } from '../../inbound/process/delivery.ts';
 import { readHeaders } from '../../mime/mime-tree.ts';
 import { openBlob } from '../objects/blobs.ts';
 import { storeEmail } from '../objects/store-email.ts';

@@ -1,6 +1,6 @@
 /** `Email/parse` (RFC 8621 §4.9). */
 import { z } from '@hono/zod-openapi';
-import { err, ok } from '../../../shared/result.ts';
+import { err, ok } from '../../../shared/pure/result.ts';
 import { parseMessage } from '../../mime/parse.ts';
 import { findBlobSource, openMessageBlob } from '../objects/blobs.ts';
 import { isBodyPartProperty } from '../objects/body-parts.ts';

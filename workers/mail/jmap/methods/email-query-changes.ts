@@ -1,6 +1,6 @@
 /** `Email/queryChanges` (RFC 8621 §4.5). */
 import { z } from '@hono/zod-openapi';
-import { err, ok } from '../../../shared/result.ts';
+import { err, ok } from '../../../shared/pure/result.ts';
 import { readEmailQuery } from '../objects/email-query.ts';
 import { queryChangesArguments } from '../protocol/arguments.ts';
 import { answerQueryChanges } from '../protocol/changes.ts';

@@ -1,6 +1,6 @@
 /** `Email/query` (RFC 8621 §4.4). */
 import { z } from '@hono/zod-openapi';
-import { err, ok } from '../../../shared/result.ts';
+import { err, ok } from '../../../shared/pure/result.ts';
 import { readEmailQuery } from '../objects/email-query.ts';
 import { queryArguments } from '../protocol/arguments.ts';
 import { QUERY_LIMIT_MAX } from '../protocol/limits.ts';

@@ -1,6 +1,6 @@
 /** `EmailSubmission/get` (RFC 8621 §7.1). */
 import { z } from '@hono/zod-openapi';
-import { err, ok } from '../../../shared/result.ts';
+import { err, ok } from '../../../shared/pure/result.ts';
 import { readSubmissions, SUBMISSION_PROPERTIES } from '../objects/submission.ts';
 import { getArguments } from '../protocol/arguments.ts';
 import { method } from '../protocol/method.ts';

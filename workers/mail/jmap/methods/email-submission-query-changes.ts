@@ -1,6 +1,6 @@
 /** `EmailSubmission/queryChanges` (RFC 8621 §7.4). */
 import { z } from '@hono/zod-openapi';
-import { ok } from '../../../shared/result.ts';
+import { ok } from '../../../shared/pure/result.ts';
 import { readSubmissions } from '../objects/submission.ts';
 import { findSubmissions } from '../objects/submission-query.ts';
 import { queryChangesArguments } from '../protocol/arguments.ts';

@@ -1,12 +1,12 @@
 /** `EmailSubmission/set` (RFC 8621 §7.5). */
 import { z } from '@hono/zod-openapi';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { type Identities, readIdentities } from '../objects/identity.ts';
 import { sendEmail } from '../objects/send-email.ts';
+import { DELAY_SECONDS_MAX } from '../objects/session.ts';
 import { readSubmissions, toSubmission } from '../objects/submission.ts';
 import { idSchema, setArguments } from '../protocol/arguments.ts';
 import { type Arguments, type Call, method, type SetError, toMethodError } from '../protocol/method.ts';
-import { DELAY_SECONDS_MAX } from '../protocol/session.ts';
 import { findSetError, invalidProperties, NOT_FOUND, resolveId, runSet } from '../protocol/standard.ts';
 
 const parametersSchema = z.record(z.string(), z.string().nullable()).nullish();

@@ -1,6 +1,6 @@
 /** `Mailbox/queryChanges` (RFC 8621 §2.4). */
 import { z } from '@hono/zod-openapi';
-import { ok } from '../../../shared/result.ts';
+import { ok } from '../../../shared/pure/result.ts';
 import { readMailboxes } from '../objects/mailbox.ts';
 import { findMailboxes } from '../objects/mailbox-query.ts';
 import { queryChangesArguments } from '../protocol/arguments.ts';

@@ -1,7 +1,7 @@
 /** `Mailbox/set` (RFC 8621 §2.5). */
 import { z } from '@hono/zod-openapi';
-import type { Problem } from '../../../shared/problem.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import type { Problem } from '../../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { type JmapMailbox, readMailboxes } from '../objects/mailbox.ts';
 import { setArguments, uintSchema } from '../protocol/arguments.ts';
 import { MAILBOX_DEPTH_MAX } from '../protocol/limits.ts';

@@ -1,8 +1,8 @@
 /** `PushSubscription/set` (RFC 8620 §7.2.2). */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import { isPublicUrl } from '../../../shared/public-url.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { isPublicUrl } from '../../../shared/settings/public-url.ts';
 import { areKeys } from '../../push/web-push.ts';
 import { toUtcDate } from '../objects/email.ts';
 import { setArguments, utcDateSchema } from '../protocol/arguments.ts';

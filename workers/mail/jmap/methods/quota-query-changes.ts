@@ -1,6 +1,6 @@
 /** `Quota/queryChanges` (RFC 9425 §4.5). */
 import { z } from '@hono/zod-openapi';
-import { ok } from '../../../shared/result.ts';
+import { ok } from '../../../shared/pure/result.ts';
 import { findQuotas, QUOTA_ID } from '../objects/quota.ts';
 import { queryChangesArguments } from '../protocol/arguments.ts';
 import { answerQueryChanges } from '../protocol/changes.ts';

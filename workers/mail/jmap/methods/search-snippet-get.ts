@@ -1,6 +1,6 @@
 /** `SearchSnippet/get` (RFC 8621 §5.1). */
 import { z } from '@hono/zod-openapi';
-import { err, ok } from '../../../shared/result.ts';
+import { err, ok } from '../../../shared/pure/result.ts';
 import { type EmailFilter, splitPhrases } from '../../domain/email-filter.ts';
 import { markPreview, markSubject, toWords } from '../domain/highlight.ts';
 import { readEmailQuery } from '../objects/email-query.ts';

@@ -1,6 +1,6 @@
 /** `Thread/get` (RFC 8621 §3.1). */
 import { z } from '@hono/zod-openapi';
-import { err, ok } from '../../../shared/result.ts';
+import { err, ok } from '../../../shared/pure/result.ts';
 import { getArguments } from '../protocol/arguments.ts';
 import { invalidArguments, method, toMethodError } from '../protocol/method.ts';
 import { findGetError, pick, resolveId } from '../protocol/standard.ts';

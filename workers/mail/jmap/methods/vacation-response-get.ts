@@ -1,6 +1,6 @@
 /** `VacationResponse/get` (RFC 8621 §8.1). */
 import { z } from '@hono/zod-openapi';
-import { err } from '../../../shared/result.ts';
+import { err } from '../../../shared/pure/result.ts';
 import { toVacationResponse, VACATION_PROPERTIES } from '../objects/vacation.ts';
 import { getArguments } from '../protocol/arguments.ts';
 import { method, toMethodError } from '../protocol/method.ts';

@@ -1,7 +1,7 @@
 /** `VacationResponse/set` (RFC 8621 §8.2). */
 import { z } from '@hono/zod-openapi';
-import { directoryOf } from '../../../shared/directories.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { directoryOf } from '../../../shared/stores/directories.ts';
 import { createAccountStore } from '../../store/account-store.ts';
 import { toVacationSettings, VACATION_ID, vacationPatchSchema } from '../objects/vacation.ts';
 import { setArguments } from '../protocol/arguments.ts';

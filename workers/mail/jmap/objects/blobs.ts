@@ -1,11 +1,11 @@
 /** Opens blobs: raw messages, their parts, and uploads. */
-import type { DraftContent } from '../../../../durable-objects/mailbox/drafts/draft-store.ts';
+import type { DraftContent } from '../../../../durable-objects/mail/drafts/draft-store.ts';
 import { getBlob, inLargePieces } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { type OpenedMessage, openBytes, openStored } from '../../checks/opened-message.ts';
 import { parseEmailId } from '../../domain/email-id.ts';
 import { toHeaderFields } from '../../domain/written-fields.ts';
-import { readPieces, streamPieces } from '../../inbound/delivery.ts';
+import { readPieces, streamPieces } from '../../inbound/process/delivery.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import { toPieces } from '../../mime/parse.ts';
 import { composeMessage, streamMessage } from '../../outbound/compose-message.ts';

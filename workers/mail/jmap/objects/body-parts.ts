@@ -1,5 +1,5 @@
 /** Describes the body of a message as JMAP does (RFC 8621 §4.1.4). */
-import type { RequestBudget } from '../../../shared/request-budget.ts';
+import type { RequestBudget } from '../../../shared/pure/request-budget.ts';
 import type { OpenedMessage } from '../../checks/opened-message.ts';
 import { decodeText } from '../../domain/charset.ts';
 import { decodeContent } from '../../mime/content-decoding.ts';

@@ -1,9 +1,9 @@
 /** Composes the raw message of a new Email. Attachments are streamed. */
 import { randomUUID } from 'node:crypto';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { toMailDate, toQuotedPrintable } from '../../domain/automatic-message.ts';
 import { toBase64Size } from '../../domain/base64-size.ts';
-import { readPieces } from '../../inbound/delivery.ts';
+import { readPieces } from '../../inbound/process/delivery.ts';
 import { type ComposedMessage, type MessageSegment, toCrlf } from '../../outbound/compose-message.ts';
 import { foldField, toParameter } from '../domain/compose-headers.ts';
 import type { SetError } from '../protocol/method.ts';

@@ -1,6 +1,6 @@
 /** Reads filters and sorts of messages (RFC 8621 §4.4). */
 import { z } from '@hono/zod-openapi';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import type { EmailFilter, EmailQuery, EmailSort, KeywordTest, TextPlace } from '../../domain/email-filter.ts';
 import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../domain/keywords.ts';
 import { idSchema, uintSchema, utcDateSchema } from '../protocol/arguments.ts';

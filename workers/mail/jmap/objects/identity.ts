@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import type { MailboxSettings, StoredIdentity } from '../../../../durable-objects/mailbox/database/store.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import type { MailboxSettings, StoredIdentity } from '../../../../durable-objects/mail/database/store.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { parseMailPath, withoutTag } from '../../domain/mail-path.ts';
 import { listSenders } from '../../store/address-store.ts';
 import { type Arguments, type Call, type MethodError, toMethodError } from '../protocol/method.ts';

@@ -1,6 +1,6 @@
 /** Reads the Email that a client wants to create (RFC 8621 §4.6). */
 import { z } from '@hono/zod-openapi';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import {
   foldField,
   toAddressesValue,

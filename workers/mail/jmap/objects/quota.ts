@@ -1,6 +1,6 @@
 /** The only quota of JMAP (RFC 9425): the storage of the account. */
 import { z } from '@hono/zod-openapi';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { matchesFilter, readFilter } from '../protocol/filter.ts';
 import { type Arguments, type Call, type MethodError, toMethodError } from '../protocol/method.ts';
 

@@ -3,21 +3,21 @@
  * one transaction.
  */
 import { randomUUID } from 'node:crypto';
-import type { SubmissionRecord } from '../../../../durable-objects/mailbox/jmap/submission-store.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
-import { readLimits } from '../../accounts/account-limits.ts';
+import type { SubmissionRecord } from '../../../../durable-objects/mail/jmap/submission-store.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { readLimits } from '../../bindings/account-limits.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../../bindings/blobs.ts';
 import { hintOutbound } from '../../bindings/hints.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings } from '../../bindings/transport-settings.ts';
 import type { OpenedMessage } from '../../checks/opened-message.ts';
-import { storeRaw } from '../../inbound/store-raw.ts';
+import { createBodyHasher } from '../../dkim/body-hash.ts';
+import { type SubmissionFault, validateAddresses, validateFiles } from '../../domain/submission-policy.ts';
+import { storeRaw } from '../../inbound/accept/store-raw.ts';
 import { chooseBodyParts } from '../../mime/body-parts.ts';
 import { decodeContent } from '../../mime/content-decoding.ts';
 import { readHeaders } from '../../mime/mime-tree.ts';
 import { createLineEnder } from '../../outbound/compose-message.ts';
-import { createBodyHasher } from '../../outbound/dkim/body-hash.ts';
-import { type SubmissionFault, validateAddresses, validateFiles } from '../../outbound/domain/submission-policy.ts';
 import { decideRecipientsMax, readRoom, reserveRoom } from '../../outbound/submission/send-room.ts';
 import { toMessageBlobId } from '../domain/blob-id.ts';
 import type { Call, SetError } from '../protocol/method.ts';

@@ -3,12 +3,12 @@
  * mailbox.
  */
 import { randomUUID } from 'node:crypto';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { deleteBlobs } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { openStored } from '../../checks/opened-message.ts';
-import { putDelivery, toRawKey } from '../../inbound/delivery.ts';
-import { storeRaw } from '../../inbound/store-raw.ts';
+import { storeRaw } from '../../inbound/accept/store-raw.ts';
+import { putDelivery, toRawKey } from '../../inbound/process/delivery.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import { toMessageBlobId } from '../domain/blob-id.ts';
 import { toMarks } from '../domain/keywords.ts';

@@ -1,6 +1,6 @@
 /** Filters and sorts submissions (RFC 8621 §7.3). */
 import { z } from '@hono/zod-openapi';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { idSchema, utcDateSchema } from '../protocol/arguments.ts';
 import { matchesFilter, readFilter } from '../protocol/filter.ts';
 import type { Arguments, MethodError } from '../protocol/method.ts';

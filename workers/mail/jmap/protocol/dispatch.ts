@@ -1,9 +1,9 @@
 /** Runs the method calls of a request in order (RFC 8620 §3.4). */
 import type { UserPrincipal } from '../../../identity/index.ts';
-import { createClock } from '../../../shared/clock.ts';
-import { logError } from '../../../shared/log.ts';
-import { OverBudgetError, RequestBudget } from '../../../shared/request-budget.ts';
-import { err } from '../../../shared/result.ts';
+import { OverBudgetError, RequestBudget } from '../../../shared/pure/request-budget.ts';
+import { err } from '../../../shared/pure/result.ts';
+import { createClock } from '../../../shared/settings/clock.ts';
+import { logError } from '../../../shared/telemetry/log.ts';
 import { callMailbox } from '../../routes/route.ts';
 import { type EarlierAnswer, resolveReferences } from '../domain/result-references.ts';
 import {

@@ -1,6 +1,6 @@
 /** Filters of queries: conditions that operators combine (RFC 8620 §5.5). */
 import { z } from '@hono/zod-openapi';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { type Arguments, invalidArguments, type MethodError } from './method.ts';
 
 export type FilterTree<Condition> =

@@ -1,10 +1,10 @@
 /** Types of JMAP methods, their calls and their answers. */
 import type { z } from '@hono/zod-openapi';
-import type { JmapFolder } from '../../../../durable-objects/mailbox/jmap/folder-read-store.ts';
+import type { JmapFolder } from '../../../../durable-objects/mail/jmap/folder-read-store.ts';
 import type { UserPrincipal } from '../../../identity/index.ts';
-import type { Problem } from '../../../shared/problem.ts';
-import type { RequestBudget } from '../../../shared/request-budget.ts';
-import type { Result } from '../../../shared/result.ts';
+import type { Problem } from '../../../shared/json/problem.ts';
+import type { RequestBudget } from '../../../shared/pure/request-budget.ts';
+import type { Result } from '../../../shared/pure/result.ts';
 import type { MailboxRpc } from '../../bindings/mailbox.ts';
 import type { MailError } from '../../schemas/errors.ts';
 

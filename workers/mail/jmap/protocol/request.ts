@@ -1,8 +1,8 @@
 /** Parses the request object (RFC 8620 §3.3). Any other document is refused as a whole (§3.6.1). */
 import { z } from '@hono/zod-openapi';
-import { addApiHeaders } from '../../../shared/api-headers.ts';
-import { findExceededBound } from '../../../shared/request-budget.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { addApiHeaders } from '../../../shared/json/api-headers.ts';
+import { findExceededBound } from '../../../shared/pure/request-budget.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import {
   CALL_ID_LENGTH_MAX,
   CALLS_PER_REQUEST_MAX,

@@ -1,5 +1,5 @@
 /** Answers of /get, /changes, /query and /set (RFC 8620 §5) for types whose objects all fit in memory. */
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { takeWindow, type Window, type WindowRequest } from '../domain/query-window.ts';
 import { OBJECTS_PER_GET_MAX, OBJECTS_PER_SET_MAX, QUERY_LIMIT_MAX } from './limits.ts';
 import { type Answer, type Arguments, type Call, invalidArguments, type MethodError, type SetError } from './method.ts';

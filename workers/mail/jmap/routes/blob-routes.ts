@@ -1,7 +1,6 @@
 /** Routes for uploading and downloading blobs (RFC 8620 §6.1, §6.2). */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailClient } from '../../../identity/index.ts';
-import { createClock } from '../../../shared/clock.ts';
 import {
   type JsonApiEnv,
   jsonContent,
@@ -9,8 +8,9 @@ import {
   rawBody,
   sendProblem,
   unchecked,
-} from '../../../shared/json-api.ts';
-import { problem } from '../../../shared/problem.ts';
+} from '../../../shared/json/json-api.ts';
+import { problem } from '../../../shared/json/problem.ts';
+import { createClock } from '../../../shared/settings/clock.ts';
 import { pump } from '../../routes/stored-bytes.ts';
 import { NOT_FOUND } from '../../schemas/errors.ts';
 import { toUploadBlobId } from '../domain/blob-id.ts';

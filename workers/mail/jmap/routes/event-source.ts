@@ -3,11 +3,11 @@
  * mailbox may hibernate. The mailbox closes the WebSocket when the credential is revoked.
  */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { EventMessage } from '../../../../durable-objects/mailbox/calls/listeners.ts';
-import { JMAP_TYPES, type JmapType, listChangedTypes } from '../../../../durable-objects/mailbox/jmap/changed-types.ts';
+import type { EventMessage } from '../../../../durable-objects/mail/calls/listeners.ts';
+import { JMAP_TYPES, type JmapType, listChangedTypes } from '../../../../durable-objects/mail/jmap/changed-types.ts';
 import { requireMailClient } from '../../../identity/index.ts';
-import { type JsonApiEnv, problemResponses, sendProblem, unchecked } from '../../../shared/json-api.ts';
-import { logError } from '../../../shared/log.ts';
+import { type JsonApiEnv, problemResponses, sendProblem, unchecked } from '../../../shared/json/json-api.ts';
+import { logError } from '../../../shared/telemetry/log.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../../schemas/errors.ts';
 import { JMAP_ROUTE } from './jmap-route.ts';

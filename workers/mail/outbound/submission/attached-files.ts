@@ -1,6 +1,6 @@
 /** Finds the files of a submitted message. They were uploaded before, or are in the request as Base64. */
-import { type Problem, problem } from '../../../shared/problem.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { type Problem, problem } from '../../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import type { SubmitFile } from './request-schema.ts';
 

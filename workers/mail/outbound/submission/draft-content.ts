@@ -2,9 +2,9 @@
  * Completes a request by the content of a draft. A request with only `draft_id` sends the draft as it was saved. A request with
  * content of its own is the whole message.
  */
-import { toValidationProblem } from '../../../shared/json-api.ts';
-import { type Problem, problem } from '../../../shared/problem.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { toValidationProblem } from '../../../shared/json/json-api.ts';
+import { type Problem, problem } from '../../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { findDraftContentId } from '../../domain/inline-picture.ts';
 import { type SubmitRequest, submitSchema } from './request-schema.ts';

@@ -1,12 +1,12 @@
 /** Makes the answer to a refused submission, and records the request in the error queue. */
 import { randomUUID } from 'node:crypto';
-import { createClock } from '../../../shared/clock.ts';
-import { directoryOf } from '../../../shared/directories.ts';
-import { logError, logInfo } from '../../../shared/log.ts';
-import { type Problem, problem } from '../../../shared/problem.ts';
+import { type Problem, problem } from '../../../shared/json/problem.ts';
+import { createClock } from '../../../shared/settings/clock.ts';
+import { directoryOf } from '../../../shared/stores/directories.ts';
+import { logError, logInfo } from '../../../shared/telemetry/log.ts';
 import { putBlob, userPrefix } from '../../bindings/blobs.ts';
+import type { SubmissionFault } from '../../domain/submission-policy.ts';
 import { insertError } from '../../store/queue-store.ts';
-import type { SubmissionFault } from '../domain/submission-policy.ts';
 import type { SubmitRequest } from './request-schema.ts';
 
 export interface SubmitOptions {

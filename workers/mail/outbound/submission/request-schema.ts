@@ -3,7 +3,7 @@
  * characters.
  */
 import { z } from '@hono/zod-openapi';
-import { displayNameSchema } from '../../../shared/display-name.ts';
+import { displayNameSchema } from '../../../shared/json/display-name.ts';
 import { lineSchema, REPLY_TO_MAX, writtenMembers } from '../../schemas/draft.ts';
 import { deliveryStateSchema } from '../../schemas/message.ts';
 

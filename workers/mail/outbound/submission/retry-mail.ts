@@ -1,8 +1,8 @@
 /** The operator's retry of a message in an outbox, or of a request that validation refused. */
 import { findUserById } from '../../../identity/index.ts';
-import { directoryOf, findInAny } from '../../../shared/directories.ts';
-import { type Problem, problem } from '../../../shared/problem.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { type Problem, problem } from '../../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { directoryOf, findInAny } from '../../../shared/stores/directories.ts';
 import { deleteBlobs, getBlob } from '../../bindings/blobs.ts';
 import { hintOutbound } from '../../bindings/hints.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';

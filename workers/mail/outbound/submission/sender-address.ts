@@ -2,8 +2,8 @@
  * Decides which sender addresses a user may use: the user's own addresses, with or without a `+tag`, the same at aliases of their
  * domains, and addresses that match the user's wildcards.
  */
-import { type Problem, problem } from '../../../shared/problem.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
+import { type Problem, problem } from '../../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { listExactReceivers, listReceivers } from '../../domain/email-address.ts';
 import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
 import { findMainDomain, isHostedDomain } from '../../domains/hosted-domains.ts';

@@ -1,13 +1,13 @@
 /** Makes what a submission stores: the copy in Sent, and the outgoing raw message. */
-import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mailbox/contract/delivered-message.ts';
+import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mail/contract/delivered-message.ts';
 import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
+import { createBodyHasher } from '../../dkim/body-hash.ts';
 import { toAddress } from '../../domain/email-address.ts';
 import { type HeaderField, toHeaderFields } from '../../domain/written-fields.ts';
-import { type PutPart, storeParts, toPartKey } from '../../inbound/delivery.ts';
-import { storeRaw, storeRawBytes } from '../../inbound/store-raw.ts';
+import { storeRaw, storeRawBytes } from '../../inbound/accept/store-raw.ts';
+import { type PutPart, storeParts, toPartKey } from '../../inbound/process/delivery.ts';
 import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
 import { composeMessage, streamMessage } from '../compose-message.ts';
-import { createBodyHasher } from '../dkim/body-hash.ts';
 import type { FoundFile } from './attached-files.ts';
 import type { SubmitRequest } from './request-schema.ts';
 

@@ -3,22 +3,22 @@
  * Sent and the outbox row. A refused request is recorded as a whole in the error queue.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import type { Idempotency } from '../../../../durable-objects/mailbox/drafts/kept-draft-store.ts';
-import type { Submitted } from '../../../../durable-objects/mailbox/outbox/submission-store.ts';
-import type { DomainHour } from '../../../../durable-objects/mailbox/rules/send-limit-store.ts';
-import { createClock } from '../../../shared/clock.ts';
-import { logError, logInfo } from '../../../shared/log.ts';
-import type { Problem } from '../../../shared/problem.ts';
-import { err, ok, type Result } from '../../../shared/result.ts';
-import { readLimits } from '../../accounts/account-limits.ts';
+import type { Idempotency } from '../../../../durable-objects/mail/drafts/kept-draft-store.ts';
+import type { Submitted } from '../../../../durable-objects/mail/outbox/submission-store.ts';
+import type { DomainHour } from '../../../../durable-objects/mail/rules/send-limit-store.ts';
+import type { Problem } from '../../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { createClock } from '../../../shared/settings/clock.ts';
+import { logError, logInfo } from '../../../shared/telemetry/log.ts';
+import { readLimits } from '../../bindings/account-limits.ts';
 import { deleteBlobs, userPrefix } from '../../bindings/blobs.ts';
 import { hintOutbound } from '../../bindings/hints.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings } from '../../bindings/transport-settings.ts';
 import { cleanFileName, makeNamesUnique } from '../../domain/attachment-name.ts';
-import { createPutPart } from '../../inbound/delivery.ts';
+import { type ValidRecipients, validateAddresses, validateFiles } from '../../domain/submission-policy.ts';
+import { createPutPart } from '../../inbound/process/delivery.ts';
 import { toBadRequest } from '../../schemas/errors.ts';
-import { type ValidRecipients, validateAddresses, validateFiles } from '../domain/submission-policy.ts';
 import { type FoundFile, findFiles } from './attached-files.ts';
 import { fillFromDraft } from './draft-content.ts';
 import { keepAsDraft } from './keep-as-draft.ts';

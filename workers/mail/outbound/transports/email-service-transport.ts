@@ -6,7 +6,7 @@
  * all others as temporary.
  */
 import { EmailMessage } from 'cloudflare:email';
-import type { AttemptOutcome } from '../domain/recipient-state.ts';
+import type { AttemptOutcome } from '../../domain/recipient-state.ts';
 import type { OutgoingMessage, Transport } from './transport.ts';
 
 /** Maximum size of a message: https://developers.cloudflare.com/email-service/platform/limits/ */

@@ -3,16 +3,16 @@
  * connection is opened. That is safe, because nothing of the message was sent yet.
  */
 import { connect } from 'cloudflare:sockets';
-import type { AttemptOutcome } from '../domain/recipient-state.ts';
-import type { TransportAddress } from '../domain/transport-url.ts';
+import type { AttemptOutcome } from '../../domain/recipient-state.ts';
+import type { TransportAddress } from '../../domain/transport-url.ts';
 import {
   closeSmtpConnection,
   openSmtpConnection,
   type SmtpConnection,
   type SmtpServer,
-} from '../smtp/smtp-connection.ts';
-import { sendMessage, toConnectOutcome } from '../smtp/smtp-transaction.ts';
-import type { SmtpSocket, SmtpTimeouts } from '../smtp/smtp-wire.ts';
+} from '../../smtp/smtp-connection.ts';
+import { sendMessage, toConnectOutcome } from '../../smtp/smtp-transaction.ts';
+import type { SmtpSocket, SmtpTimeouts } from '../../smtp/smtp-wire.ts';
 import type { OutgoingMessage, Transport } from './transport.ts';
 
 export function createSmtpTransport(

@@ -1,5 +1,5 @@
 /** Interface of all transports: SMTP and Cloudflare Email Service. */
-import type { AttemptOutcome } from '../domain/recipient-state.ts';
+import type { AttemptOutcome } from '../../domain/recipient-state.ts';
 
 export interface OutgoingMessage {
   /** Envelope sender; empty for the null sender. */

@@ -1,0 +1,223 @@
+/**
+ * A shard's side of the count exchange. It reports the number of players in each changed bucket to the season object, as absolute
+ * counts, and keeps the sums of the other shards. Lost, repeated or late reports are harmless, because a change counts as reported
+ * only after a report that contains it was answered.
+ */
+
+import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import type { OrderedIndex } from './ordered-index.ts';
+import {
+  BITS_MAX,
+  BUCKETS_MAX,
+  bucketOf,
+  firstAbove,
+  foldCounts,
+  type ScoreBuckets,
+  toScoreBuckets,
+} from './score-buckets.ts';
+
+export interface CountReport {
+  readonly shard: number;
+  /** Identifies one lifetime of the shard object. A new object does not know what the previous one reported. */
+  readonly boot: string;
+  /** Number of the report, ascending within a boot. */
+  readonly number: number;
+  /** The season's generation, which defines the buckets; '' before the first answer. */
+  readonly generation: string;
+  readonly isFull: boolean;
+  /** Number of significant bits of a score that define its bucket. */
+  readonly bits: number;
+  readonly buckets: ScoreBuckets | null;
+  /** Time in milliseconds at which the report was exact. */
+  readonly at: number;
+  /** The shard's best players, if they may have changed since the last report. */
+  readonly top: readonly TopEntry[] | null;
+  /** The season's version that the shard has received. */
+  readonly since: number;
+}
+
+export interface CountAnswer {
+  readonly generation: string;
+  readonly version: number;
+  readonly bits: number;
+  /** Whether the answer has all buckets of the other shards. Otherwise it has only the changed ones. */
+  readonly isFull: boolean;
+  readonly buckets: ScoreBuckets | null;
+  /** Time in milliseconds at which, or after which, the counts of the other shards were exact. */
+  readonly asOf: number;
+  /** Whether the shard must send a full report, because the season cannot use this one. */
+  readonly needsFull: boolean;
+}
+
+export interface CountAbove {
+  /** Number of players who certainly have a higher score. */
+  readonly above: number;
+  /** Number of players in the same bucket as the score, about whom the other shards must be asked. If 0, `above` is exact. */
+  readonly unsure: number;
+}
+
+/** The players of all other shards per bucket of scores, summed for binary search. */
+export class OtherCounts {
+  bits = BITS_MAX;
+  readonly #counts = new Map<number, number>();
+  /** The lowest score of each bucket, ascending. Null after a bucket was added or removed, until the next read. */
+  #lows: Float64Array | null = new Float64Array(0);
+  /** The number of players in each bucket and all higher ones, followed by a 0. Null after a change, until the next read. */
+  #sums: Float64Array | null = new Float64Array(1);
+
+  /** Whether every score has a bucket of its own. */
+  get isExact(): boolean {
+    return this.bits === BITS_MAX;
+  }
+
+  get players(): number {
+    return this.#sum().sums[0] as number;
+  }
+
+  /** Sets the absolute counts of some buckets, or replaces those of all. A count of 0 removes a bucket. */
+  apply({ isFull, bits, buckets }: { isFull: boolean; bits: number; buckets: ScoreBuckets | null }): void {
+    if (isFull) {
+      this.#counts.clear();
+      this.bits = bits;
+      this.#lows = null;
+      this.#sums = null;
+    }
+    for (const [i, low] of (buckets?.lows ?? []).entries()) {
+      const count = buckets?.counts[i] as number;
+      if ((count === 0) === this.#counts.has(low)) this.#lows = null;
+      if (count === 0) this.#counts.delete(low);
+      else this.#counts.set(low, count);
+      this.#sums = null;
+    }
+  }
+
+  countAbove(score: number): CountAbove {
+    const { lows, sums } = this.#sum();
+    const above = sums[firstAbove(lows, score)] as number;
+    const [low, high] = bucketOf(score, this.bits);
+    return { above, unsure: score < high ? (this.#counts.get(low) ?? 0) : 0 };
+  }
+
+  /** Computes the sums when a rank is read and not on each change, because several answers may arrive between two reads. */
+  #sum(): { lows: Float64Array; sums: Float64Array } {
+    this.#lows ??= Float64Array.from(this.#counts.keys()).sort();
+    const lows = this.#lows;
+    if (this.#sums === null) {
+      this.#sums = new Float64Array(lows.length + 1);
+      for (let i = lows.length - 1; i >= 0; i--) {
+        this.#sums[i] = (this.#sums[i + 1] as number) + (this.#counts.get(lows[i] as number) as number);
+      }
+    }
+    return { lows, sums: this.#sums };
+  }
+}
+
+/** Number of changed scores above which a full report is cheaper. */
+const CHANGES_MAX = 16_384;
+
+export class ShardCounts {
+  readonly others = new OtherCounts();
+  /** Time in milliseconds at which, or after which, the counts of the other shards were exact; 0 before the first answer. */
+  othersAsOf = 0;
+  readonly #shard: number;
+  readonly #boot: string;
+  readonly #bucketsMax: number;
+  #number = 0;
+  #generation = '';
+  #version = 0;
+  /** The changed scores, each with the number of the first report that can contain the change. */
+  readonly #changed = new Map<number, number>();
+  /** Number of the first full report that the season has not acknowledged; 0 if no full report is due or on its way. */
+  #fullFrom = 1;
+  #topFrom = 1;
+
+  constructor(shard: number, boot: string, bucketsMax = BUCKETS_MAX) {
+    this.#shard = shard;
+    this.#boot = boot;
+    this.#bucketsMax = bucketsMax;
+  }
+
+  get hasChanges(): boolean {
+    return this.#changed.size > 0 || this.#fullFrom !== 0 || this.#topFrom !== 0;
+  }
+
+  /**
+   * Records that a player's score changed. `from` is null if the player was not listed before, `to` if the player is not listed any
+   * more.
+   */
+  noteMove(from: number | null, to: number | null): void {
+    if (from !== null) this.#changed.set(from, this.#number + 1);
+    if (to !== null) this.#changed.set(to, this.#number + 1);
+    if (this.#changed.size > CHANGES_MAX) {
+      this.#changed.clear();
+      this.#fullFrom = this.#number + 1;
+    }
+  }
+
+  noteTop(): void {
+    this.#topFrom = this.#number + 1;
+  }
+
+  /**
+   * Creates the next report.
+   * @param asked generation of a season object that requests a report. If it differs from ours, the report is full.
+   */
+  report(index: OrderedIndex, at: number, readTop: () => readonly TopEntry[], asked = this.#generation): CountReport {
+    const isFull = this.#fullFrom !== 0 || this.#generation === '' || asked !== this.#generation;
+    this.#number++;
+    const { bits, buckets } = isFull ? this.#allBuckets(index) : this.#changedBuckets(index);
+    return {
+      shard: this.#shard,
+      boot: this.#boot,
+      number: this.#number,
+      generation: this.#generation,
+      isFull,
+      bits,
+      buckets,
+      at,
+      top: this.#topFrom !== 0 || isFull ? readTop() : null,
+      since: this.#version,
+    };
+  }
+
+  /** Handles the answer to report `number`. The content of that report then counts as reported. */
+  acknowledge(number: number, answer: CountAnswer): void {
+    const isNew = answer.generation !== this.#generation;
+    if (isNew && !answer.isFull) return;
+    if (!isNew && answer.version < this.#version) return;
+    this.others.apply(answer);
+    this.#generation = answer.generation;
+    this.#version = answer.version;
+    this.othersAsOf = answer.asOf;
+    if (answer.needsFull) {
+      this.#fullFrom = this.#number + 1;
+      return;
+    }
+    for (const [score, from] of this.#changed) if (from <= number) this.#changed.delete(score);
+    if (this.#fullFrom <= number) this.#fullFrom = 0;
+    if (this.#topFrom <= number) this.#topFrom = 0;
+    // Later reports with the old buckets may be on their way and will be refused, so a full report with the new buckets follows.
+    if (isNew && number !== this.#number) this.#fullFrom = this.#number + 1;
+  }
+
+  #changedBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets | null } {
+    const { bits } = this.others;
+    const rows = new Map<number, number>();
+    for (const score of this.#changed.keys()) {
+      const [low, high] = bucketOf(score, bits);
+      if (!rows.has(low)) rows.set(low, index.countAbove(low - 1) - index.countAbove(high));
+    }
+    return { bits, buckets: rows.size === 0 ? null : toScoreBuckets([...rows]) };
+  }
+
+  /**
+   * Counts of all buckets, with the most bits at which they fill at most half of the buckets. The other half remains for the other
+   * shards.
+   */
+  #allBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets } {
+    let { bits } = this.others;
+    let rows = foldCounts(index.scoreCounts(), bits);
+    while (rows.length > this.#bucketsMax / 2) rows = foldCounts(rows, --bits);
+    return { bits, buckets: toScoreBuckets(rows) };
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * The counts and the top list of a season, merged from its shards. If a shard has not pushed its counts for a second, they are
+ * pulled. A shard that does not answer is skipped for a while: its last counts stay, and their time is older.
+ */
+
+import { parseSeason } from '../../../workers/leaderboard/domain/season-name.ts';
+import {
+  mergeStandings,
+  type RankedEntry,
+  rankRun,
+  type TopEntry,
+} from '../../../workers/leaderboard/domain/standing.ts';
+import { shardStub, within } from '../../../workers/leaderboard/objects.ts';
+import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
+import { inTime } from '../../../workers/shared/concurrency/in-time.ts';
+import { logError } from '../../../workers/shared/telemetry/log.ts';
+import { MergedCounts } from '../domain/merged-counts.ts';
+import type { CountReport } from '../domain/shard-counts.ts';
+import {
+  addressesOf,
+  isStale,
+  REFRESH_MS,
+  type SeasonAddress,
+  type ShardAddress,
+  type ShardStatus,
+  TOP_ENTRIES,
+  type TopList,
+  toShardName,
+} from '../protocol.ts';
+import type { SeasonObjectStore } from './store.ts';
+
+/** Delay from a change of counts to the stored snapshot that includes it. */
+const SNAPSHOT_AFTER_MS = 10_000;
+const PULL_MS = 2_000;
+
+interface Shard extends ShardAddress {
+  top: readonly TopEntry[];
+  /** Time of the last failed pull from the shard; 0 if the last pull succeeded. */
+  failedAt: number;
+  /** Time of the oldest change that the stored snapshot lacks; 0 if the snapshot has all changes. */
+  changedAt: number;
+  pull: Promise<boolean> | undefined;
+}
+
+export class SeasonCounts {
+  readonly merged: MergedCounts;
+  readonly #env: Env;
+  readonly #store: SeasonObjectStore;
+  readonly #now: () => number;
+  readonly #shards: Shard[];
+  /** The merged top list, cached until the next change; null if it must be merged again. */
+  #top: readonly RankedEntry[] | null = null;
+  #isSavePlanned = false;
+
+  constructor(env: Env, store: SeasonObjectStore, { season, shards }: SeasonAddress, now: () => number) {
+    this.#env = env;
+    this.#store = store;
+    this.#now = now;
+    this.merged = new MergedCounts(shards, crypto.randomUUID(), parseSeason(season)?.startsAt);
+    this.#shards = addressesOf({ season, shards }).map((address) => {
+      return { ...address, top: [], failedAt: 0, changedAt: 0, pull: undefined };
+    });
+    for (const snapshot of store.readSnapshots())
+      this.apply({ ...snapshot, boot: 'snapshot', number: 1, generation: '', isFull: true, since: 0 }, false);
+  }
+
+  apply(report: CountReport, isSaved = true): boolean {
+    const outcome = this.merged.apply(report);
+    const shard = this.#shards[report.shard] as Shard;
+    if (outcome !== 'refused') shard.failedAt = 0;
+    if (outcome !== 'applied') return outcome === 'repeated';
+    if (report.top !== null) {
+      shard.top = report.top;
+      this.#top = null;
+    }
+    if (isSaved && (report.buckets ?? report.top) !== null) this.#planSave(shard);
+    if (shard.changedAt !== 0 && Math.abs(this.#now() - shard.changedAt) > SNAPSHOT_AFTER_MS) this.#save(shard);
+    return true;
+  }
+
+  top(): TopList {
+    const lists = this.#shards.map(({ top }) => top);
+    this.#top ??= rankRun(mergeStandings(lists, TOP_ENTRIES), 0, 1);
+    return { entries: this.#top, players: this.merged.players, asOf: Math.min(this.#now(), this.merged.asOf) };
+  }
+
+  status(): ShardStatus[] {
+    return this.#shards.map(({ shard, failedAt }) => ({
+      shard,
+      players: this.merged.playersOf(shard),
+      asOf: this.merged.countedAt(shard),
+      isAvailable: failedAt === 0,
+    }));
+  }
+
+  /**
+   * Pulls the counts of shards whose counts are over a second old, or older than a given time. Waits for the answers, but only a
+   * short time.
+   */
+  async pullStale(except: number | null = null, minAsOf = 0): Promise<void> {
+    const now = this.#now();
+    const stale = this.#shards.filter(({ shard, failedAt }) => {
+      const at = this.merged.countedAt(shard);
+      const isSkipped = shard === except || (failedAt !== 0 && !isStale(failedAt, now));
+      return !isSkipped && (isStale(at, now) || at < minAsOf);
+    });
+    if (stale.length === 0) return;
+    await inTime(Promise.all(stale.map((shard) => this.#pull(shard))), REFRESH_MS, null);
+    for (const shard of stale) if (shard.pull !== undefined) this.#noteSilent(shard, now);
+  }
+
+  /**
+   * Pulls and saves the counts of one shard. First waits for a pull in progress, whose answer may still include a player erased
+   * since.
+   * @throws if the shard does not answer.
+   */
+  async reload(number: number): Promise<void> {
+    const shard = this.#shards[number];
+    if (shard === undefined) return;
+    await shard.pull;
+    if (!(await this.#pull(shard))) throw new Error(`${toShardName(shard)} does not answer`);
+    this.#save(shard);
+  }
+
+  /** Pulls the counts of a shard. @returns whether the shard answered. */
+  #pull(shard: Shard): Promise<boolean> {
+    shard.pull ??= this.#requestReport(shard).finally(() => {
+      shard.pull = undefined;
+    });
+    return shard.pull;
+  }
+
+  async #requestReport(shard: Shard): Promise<boolean> {
+    const { season, shards, shard: number } = shard;
+    const address = { season, shard: number, shards };
+    try {
+      const report = shardStub(this.#env, address).report(address, this.merged.generation);
+      this.apply(await within(toShardName(address), PULL_MS, report));
+      return true;
+    } catch (error) {
+      logError('leaderboard_shard_unavailable', error, { season, shard: number });
+      if (shard.failedAt === 0) this.#save(shard);
+      this.#noteSilent(shard, this.#now());
+      return false;
+    }
+  }
+
+  /**
+   * Marks a shard that did not answer, so that it is skipped for a while. Records the first failure in DIRECTORY, for the health
+   * check.
+   */
+  #noteSilent(shard: Shard, now: number): void {
+    const isFirst = shard.failedAt === 0;
+    shard.failedAt = now;
+    if (!isFirst) return;
+    createSeasonStore(this.#env.DIRECTORY)
+      .setSilent(shard.season, now)
+      .catch((error: unknown) => logError('leaderboard_silence_not_recorded', error, { season: shard.season }));
+  }
+
+  #planSave(shard: Shard): void {
+    if (shard.changedAt === 0) shard.changedAt = this.#now();
+    if (this.#isSavePlanned) return;
+    this.#isSavePlanned = true;
+    setTimeout(() => {
+      this.#isSavePlanned = false;
+      for (const each of this.#shards) if (each.changedAt !== 0) this.#save(each);
+    }, SNAPSHOT_AFTER_MS);
+  }
+
+  #save(shard: Shard): void {
+    shard.changedAt = 0;
+    const at = this.merged.countedAt(shard.shard);
+    this.#store.writeSnapshot({ ...this.merged.bucketsOf(shard.shard), shard: shard.shard, at, top: shard.top });
+  }
+}

@@ -1,0 +1,293 @@
+/**
+ * The board of one shard: its rows, its ordered index, its events and its counts for the season. No method awaits, so
+ * each call is one transaction. After an error the caller discards the board and the uncommitted rows.
+ *
+ * A commit writes one row of the log: the new scores and the events. A checkpoint writes the changed pages of scores and
+ * events, and the log begins again.
+ */
+
+import { DEFAULT_RULES, nextScore, type ScoreRules } from '../../../workers/leaderboard/domain/score-rules.ts';
+import { parseSeason } from '../../../workers/leaderboard/domain/season-name.ts';
+import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import { err, ok } from '../../../workers/shared/pure/result.ts';
+import { EVENTS_PER_PAGE, EventPage, hashEvent, type PlayerEvent } from '../domain/event-page.ts';
+import { ShardCounts } from '../domain/shard-counts.ts';
+import { ABSENT } from '../domain/slot-keys.ts';
+import {
+  type CorrectedPlayer,
+  type Correction,
+  EVENT_RETENTION_MS,
+  type ScoreResult,
+  type ScoreUpdate,
+  type ShardAddress,
+} from '../protocol.ts';
+import { EventPages } from './event-pages.ts';
+import { ShardPlayers } from './shard-players.ts';
+import type { Move, PlayerRow, ShardStore } from './store.ts';
+
+/** Maximum of rows in the log, and so of rows that a restart replays. */
+const LOG_ROWS_MAX = 4_096;
+/** Maximum of event pages in memory: 65,536 events, 2.5 MB. */
+const OPEN_PAGES_MAX = 16;
+/** Number of players above a score in the other shards, by score. Contains the scores about which these shards were queried. */
+export type KnownCounts = ReadonlyMap<number, number>;
+
+interface Commit {
+  readonly players: Map<string, PlayerRow>;
+  /** User ids of new and renamed players. */
+  readonly named: Set<string>;
+  readonly moves: Map<number, Move>;
+  readonly events: PlayerEvent[];
+}
+
+export class ShardBoard {
+  readonly address: ShardAddress;
+  readonly counts: ShardCounts;
+  /** The players in memory. Callers use them only for queries and reports. */
+  readonly players: ShardPlayers;
+  sealedAt: number | null;
+  readonly #store: ShardStore;
+  readonly #events: EventPages;
+  readonly #endsAt: number;
+  readonly #rules: ScoreRules;
+  #isNew: boolean;
+  /** Number of the last commit in the log. `#checkpoint` is the number of the last commit in the stored pages. */
+  #logged: number;
+  #checkpoint: number;
+
+  constructor(store: ShardStore, address: ShardAddress, boot: string) {
+    this.#store = store;
+    this.#events = new EventPages(store);
+    this.address = address;
+    const known = store.readBoard();
+    this.sealedAt = known?.sealedAt ?? null;
+    this.#checkpoint = known?.checkpoint ?? 0;
+    this.#logged = this.#checkpoint;
+    const season = parseSeason(address.season);
+    this.#endsAt = season?.endsAt ?? 0;
+    this.#rules = season?.rules ?? DEFAULT_RULES;
+    this.#isNew = known === null;
+    this.counts = new ShardCounts(address.shard, boot);
+    this.players = new ShardPlayers(store, this.counts, this.#replay());
+  }
+
+  /** Adds the log's events to those of the stored pages. @returns the log's score changes. */
+  *#replay(): Generator<Move> {
+    for (const { number, moves, events } of this.#store.readLog(this.#checkpoint)) {
+      yield* moves;
+      const page = EventPage.from(events);
+      for (let place = 0; place < page.size; place++) this.#events.add(page.read(place));
+      this.#logged = number;
+    }
+  }
+
+  /**
+   * Whether the board accepts no scores: it is sealed, or it is empty after the end of its month because it was archived and
+   * erased.
+   */
+  isClosed(now: number): boolean {
+    return this.sealedAt !== null || (this.#isNew && now >= this.#endsAt);
+  }
+
+  /** Seals the board: no new scores are accepted. Idempotent. @returns the totals of the stored pages. */
+  seal(now: number): { players: number; sum: string } {
+    this.#begin();
+    this.checkpoint(now);
+    this.#store.seal(now);
+    this.sealedAt ??= now;
+    let players = 0;
+    // Sums the halves of each score separately, because the whole sum may exceed 2^53.
+    let [high, low] = [0, 0];
+    for (const [, page] of this.#store.readScorePages()) {
+      for (let at = 0; at < page.length; at += 2) {
+        const score = page[at] as number;
+        if (score === ABSENT) continue;
+        players++;
+        high += Math.floor(score / 2 ** 26);
+        low += score % 2 ** 26;
+      }
+    }
+    return { players, sum: String((BigInt(high) << 26n) + BigInt(low)) };
+  }
+
+  /** @returns the scores to which the updates lead, but only those whose rank needs a query to the other shards. */
+  listUnsure(updates: readonly ScoreUpdate[]): number[] {
+    if (!this.#mayBeUnsure) return [];
+    const players = this.#find(updates);
+    const scores = new Map<string, number>();
+    return updates.flatMap(({ userId, points }) => {
+      const player = players.get(userId);
+      const stored = player === undefined ? null : (this.players.keyOf(player.slot)?.score ?? null);
+      const score = nextScore(this.#rules, scores.get(userId) ?? stored, points);
+      if (score === null) return [];
+      scores.set(userId, score);
+      return this.isUnsure(score) ? [score] : [];
+    });
+  }
+
+  /** Whether the counts do not determine how many players of other shards are above a score. */
+  isUnsure(score: number): boolean {
+    return this.#mayBeUnsure && (this.counts.othersAsOf === 0 || this.counts.others.countAbove(score).unsure > 0);
+  }
+
+  get #mayBeUnsure(): boolean {
+    return this.address.shards > 1 && (this.counts.othersAsOf === 0 || !this.counts.others.isExact);
+  }
+
+  /** Writes scores in order, each completely or not at all. @param now milliseconds since 1970. */
+  score(updates: readonly ScoreUpdate[], now: number, known: KnownCounts): ScoreResult[] {
+    const commit: Commit = { players: this.#find(updates), named: new Set(), moves: new Map(), events: [] };
+    const results = updates.map((update) => this.#scoreOne(commit, update, now, known));
+    this.#write(commit, now);
+    return results;
+  }
+
+  #find(updates: readonly ScoreUpdate[]): Map<string, PlayerRow> {
+    const rows = this.#store.findPlayers([...new Set(updates.map(({ userId }) => userId))]);
+    return new Map(rows.map((row) => [row.userId, row]));
+  }
+
+  #scoreOne(commit: Commit, update: ScoreUpdate, now: number, known: KnownCounts): ScoreResult {
+    const { userId, points } = update;
+    const player = commit.players.get(userId);
+    const hash = update.eventId === null ? null : hashEvent(update.eventId);
+    const repeated = player === undefined || hash === null ? null : this.#findRepeated(player, hash, points);
+    if (repeated !== null) return repeated;
+    if (this.isClosed(now)) return err({ kind: 'season_sealed' });
+    const before = player === undefined ? null : this.players.keyOf(player.slot);
+    const score = nextScore(this.#rules, before?.score ?? null, points);
+    if (score === null) return err({ kind: 'score_overflow' });
+    // A known player whose score stays the same keeps the position. Any other player reaches the score now, after all earlier ones.
+    const isSame = score === before?.score;
+    const reached = isSame ? before.reached : this.players.takeReached(now);
+    const rank = this.#rank(score, known);
+    const userName = update.userName ?? player?.userName ?? null;
+    const slot = player?.slot ?? this.players.takeSlot();
+    if (player === undefined || userName !== player.userName) {
+      commit.players.set(userId, { slot, userId, userName });
+      commit.named.add(userId);
+      if (player !== undefined) this.players.noteRenamed(slot);
+    }
+    if (!isSame) note(commit, this.players.move({ slot, score, reached }));
+    if (hash !== null) {
+      const event = { slot, hash, points, score, rank, userName };
+      commit.events.push(event);
+      this.#events.add(event);
+    }
+    return ok({ userName: userName ?? userId, score, rank, isDuplicate: false });
+  }
+
+  /** @returns the first answers to known events, a conflict for a known event that had other points, and null for new events. */
+  findEvents(updates: readonly ScoreUpdate[]): (ScoreResult | null)[] {
+    const players = this.#find(updates);
+    return updates.map(({ userId, points, eventId }) => {
+      const player = players.get(userId);
+      return player === undefined || eventId === null ? null : this.#findRepeated(player, hashEvent(eventId), points);
+    });
+  }
+
+  #findRepeated({ slot, userId }: PlayerRow, hash: Uint8Array, points: number): ScoreResult | null {
+    const event = this.#events.find(slot, hash);
+    if (event === null) return null;
+    if (event.points !== points) return err({ kind: 'event_conflict', points: event.points });
+    return ok({ userName: event.userName ?? userId, score: event.score, rank: event.rank, isDuplicate: true });
+  }
+
+  #write({ players, named, moves, events }: Commit, now: number): void {
+    if (named.size + moves.size + events.length === 0) return;
+    this.#begin();
+    this.#store.writePlayers([...named].map((userId) => players.get(userId) as PlayerRow));
+    let rest = [...moves.values()];
+    let at = 0;
+    do {
+      const page = new EventPage(Math.min(EVENTS_PER_PAGE, events.length - at));
+      while (!page.isFull) page.add(events[at++] as PlayerEvent);
+      this.#store.writeLog(this.#logged - this.#checkpoint, ++this.#logged, rest, page.pack());
+      rest = [];
+    } while (at < events.length);
+    const isLogFull = this.#logged - this.#checkpoint >= LOG_ROWS_MAX;
+    if (isLogFull || this.#events.openPages > OPEN_PAGES_MAX) this.checkpoint(now);
+  }
+
+  /** Stores the changed pages. The log entries before this checkpoint are not needed any more. */
+  checkpoint(now: number): void {
+    if (this.#logged === this.#checkpoint) return;
+    for (const [number, page] of this.players.index.keys.takeChanged()) this.#store.writeScorePage(number, page);
+    this.#events.flush(Math.ceil(now / 1000));
+    this.#store.writeCheckpoint(this.#logged);
+    this.#checkpoint = this.#logged;
+  }
+
+  /** Stores the changed pages, then removes events that are too old for a retry. */
+  tidy(now: number): void {
+    this.checkpoint(now);
+    this.#events.prune(Math.floor((now - EVENT_RETENTION_MS) / 1000));
+  }
+
+  #rank(score: number, known: KnownCounts): number {
+    const elsewhere = known.get(score) ?? this.counts.others.countAbove(score).above;
+    return 1 + this.players.index.countAbove(score) + elsewhere;
+  }
+
+  knows(userId: string): boolean {
+    return this.#store.findPlayers([userId]).length > 0;
+  }
+
+  /** @returns a listed player with the rank; null for any other player. */
+  standing(userId: string, known: KnownCounts): RankedEntry | null {
+    const [row] = this.#store.findPlayers([userId]);
+    if (row === undefined || this.players.index.scoreOf(row.slot) === ABSENT) return null;
+    const entry = this.players.toEntry(row);
+    return { ...entry, rank: this.#rank(entry.score, known) };
+  }
+
+  correct(userId: string, change: Correction, now: number): CorrectedPlayer | null {
+    const players = this.#find([{ userId, points: 0, userName: null, eventId: null }]);
+    const row = players.get(userId);
+    const before = row === undefined ? null : this.players.keyOf(row.slot);
+    if (row === undefined || before === null) return null;
+    const { slot, userName } = row;
+    const score = change.score ?? before.score;
+    const wasHidden = this.players.isHidden(slot);
+    const isHidden = change.hidden ?? wasHidden;
+    const isSame = score === before.score && isHidden === wasHidden;
+    const move = { slot, score, reached: isSame ? before.reached : this.players.takeReached(now) };
+    const commit: Commit = { players, named: new Set(), moves: new Map(), events: [] };
+    if (isHidden) {
+      note(commit, this.players.leave(slot));
+      this.players.hide(move);
+    } else {
+      this.players.show(slot);
+      note(commit, this.players.move(move));
+    }
+    this.#write(commit, now);
+    return { userName: userName ?? userId, score, rank: isHidden ? null : this.#rank(score, new Map()), isHidden };
+  }
+
+  /** Erases a player, the player's events, and the out-of-date rows of the log. @returns whether the player was in this shard. */
+  erase(userId: string, now: number): boolean {
+    const [row] = this.#store.findPlayers([userId]);
+    if (row === undefined) return false;
+    const { slot } = row;
+    const commit: Commit = { players: new Map(), named: new Set(), moves: new Map(), events: [] };
+    note(commit, this.players.leave(slot));
+    this.players.show(slot);
+    this.#store.erasePlayer(slot);
+    this.players.takeReached(now);
+    this.#write(commit, now);
+    this.checkpoint(now);
+    this.#store.clearLog();
+    this.#events.erase(slot);
+    return true;
+  }
+
+  #begin(): void {
+    if (!this.#isNew) return;
+    this.#store.writeBoard(this.address);
+    this.#isNew = false;
+  }
+}
+
+function note(commit: Commit, move: Move | null): void {
+  if (move !== null) commit.moves.set(move.slot, move);
+}

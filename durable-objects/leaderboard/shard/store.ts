@@ -1,0 +1,218 @@
+/** SQL of a shard. Statements are plain text, because a query builder would be too slow for the hot path. */
+import { drizzle } from 'drizzle-orm/durable-sqlite';
+import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
+import migrations from '../../../migrations/leaderboard-shard/migrations.js';
+import type { EventPage, StoredPage } from '../domain/event-page.ts';
+import type { ShardAddress } from '../protocol.ts';
+
+export interface PlayerRow {
+  readonly slot: number;
+  readonly userId: string;
+  readonly userName: string | null;
+}
+
+/** A player's new score, as a commit stores it. The score is −1 if the player is not listed any more. */
+export interface Move {
+  readonly slot: number;
+  readonly score: number;
+  readonly reached: number;
+}
+
+/**
+ * Rows that one statement receives as a JSON value. At 64 characters and a name per row, the value stays below the platform's limit
+ * of 2 MB.
+ */
+const ROWS_PER_STATEMENT = 4_000;
+
+export class ShardStore {
+  readonly #sql: SqlStorage;
+
+  private constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  static async open(storage: DurableObjectStorage): Promise<ShardStore> {
+    await migrate(drizzle(storage), migrations);
+    return new ShardStore(storage.sql);
+  }
+
+  readBoard(): { address: ShardAddress; sealedAt: number | null; checkpoint: number } | null {
+    const query = 'SELECT season, shard, shards, sealed_at, checkpoint FROM board WHERE id = 1';
+    for (const [season, shard, shards, sealedAt, checkpoint] of this.#sql.exec(query).raw()) {
+      const address = { season: String(season), shard: Number(shard), shards: Number(shards) };
+      return { address, sealedAt: sealedAt as number | null, checkpoint: Number(checkpoint) };
+    }
+    return null;
+  }
+
+  writeBoard({ season, shard, shards }: ShardAddress): void {
+    this.#sql.exec('INSERT OR IGNORE INTO board(id, season, shard, shards) VALUES (1, ?, ?, ?)', season, shard, shards);
+  }
+
+  seal(at: number): void {
+    this.#sql.exec('UPDATE board SET sealed_at = ? WHERE id = 1 AND sealed_at IS NULL', at);
+  }
+
+  findPlayers(userIds: readonly string[]): PlayerRow[] {
+    // One row for all players, because each row of a cursor costs more than its look-up.
+    const query = `SELECT json_group_array(json_array(slot, user_id, user_name))
+      FROM json_each(?) asked CROSS JOIN player ON user_id = asked.value`;
+    return inParts(userIds).flatMap((part) => {
+      const [[rows]] = [...this.#sql.exec(query, JSON.stringify(part)).raw()] as [[string]];
+      return (JSON.parse(rows) as PlayerColumns[]).map(toPlayerRow);
+    });
+  }
+
+  /** Reads players in the order of the given slots. Omits slots of removed players. */
+  readPlayers(slots: readonly number[]): PlayerRow[] {
+    const query = 'SELECT slot, user_id, user_name FROM json_each(?) asked CROSS JOIN player ON slot = asked.value';
+    return this.#readPlayers(query, JSON.stringify(slots));
+  }
+
+  readByUserId(after: string, limit: number): PlayerRow[] {
+    const query = 'SELECT slot, user_id, user_name FROM player WHERE user_id > ? ORDER BY user_id LIMIT ?';
+    return this.#readPlayers(query, after, limit);
+  }
+
+  #readPlayers(query: string, ...values: SqlStorageValue[]): PlayerRow[] {
+    return Array.from(this.#sql.exec(query, ...values).raw(), (row) => toPlayerRow(row as unknown as PlayerColumns));
+  }
+
+  writePlayers(rows: readonly PlayerRow[]): void {
+    const query = `INSERT INTO player(slot, user_id, user_name) SELECT value->>0, value->>1, value->>2 FROM json_each(?)
+      WHERE true ON CONFLICT(slot) DO UPDATE SET user_name = excluded.user_name`;
+    for (const part of inParts(rows)) {
+      const values = part.map(({ slot, userId, userName }) => [slot, userId, userName]);
+      this.#sql.exec(query, JSON.stringify(values));
+    }
+  }
+
+  erasePlayer(slot: number): void {
+    this.#sql.exec('DELETE FROM player WHERE slot = ?', slot);
+  }
+
+  lastSlot(): number {
+    return this.#readNumber('SELECT coalesce(max(slot), 0) FROM player');
+  }
+
+  readHidden(): Move[] {
+    const rows = this.#sql.exec('SELECT slot, score, reached FROM hidden').raw();
+    return Array.from(rows, ([slot, score, reached]) => toMove(Number(slot), Number(score), Number(reached)));
+  }
+
+  hide({ slot, score, reached }: Move): void {
+    this.#sql.exec('INSERT OR REPLACE INTO hidden(slot, score, reached) VALUES (?, ?, ?)', slot, score, reached);
+  }
+
+  show(slot: number): void {
+    this.#sql.exec('DELETE FROM hidden WHERE slot = ?', slot);
+  }
+
+  *readScorePages(): Generator<[number: number, page: Float64Array]> {
+    for (const [id, keys] of this.#sql.exec('SELECT id, keys FROM score_page').raw()) {
+      yield [id as number, new Float64Array(keys as ArrayBuffer)];
+    }
+  }
+
+  writeScorePage(id: number, page: Float64Array): void {
+    const keys = new Uint8Array(page.buffer, page.byteOffset, page.byteLength);
+    this.#sql.exec('INSERT OR REPLACE INTO score_page(id, keys) VALUES (?, ?)', id, keys);
+  }
+
+  /** Writes a commit to the log. @param place row of the log: 0 for the first commit after a checkpoint, then 1 and so on. */
+  writeLog(place: number, number: number, moves: readonly Move[], events: StoredPage): void {
+    const columns = Float64Array.from(moves.flatMap(({ slot, score, reached }) => [slot, score, reached]));
+    const query = `INSERT INTO log(place, number, moves, slots, records, user_names) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT(place) DO UPDATE SET number = excluded.number, moves = excluded.moves, slots = excluded.slots,
+        records = excluded.records, user_names = excluded.user_names`;
+    const { slots, records, userNames } = events;
+    this.#sql.exec(query, place, number, new Uint8Array(columns.buffer), slots, records, userNames);
+  }
+
+  /** Reads the commits since a checkpoint, in order. */
+  *readLog(checkpoint: number): Generator<{ number: number; moves: Move[]; events: StoredPage }> {
+    const query = 'SELECT number, moves, slots, records, user_names FROM log WHERE number > ? ORDER BY number';
+    for (const [number, moves, slots, records, names] of this.#sql.exec(query, checkpoint).raw()) {
+      const columns = new Float64Array(moves as ArrayBuffer);
+      yield {
+        number: number as number,
+        moves: Array.from({ length: columns.length / 3 }, (_, i) =>
+          toMove(columns[i * 3] as number, columns[i * 3 + 1] as number, columns[i * 3 + 2] as number),
+        ),
+        events: toStoredPage(slots, records, names),
+      };
+    }
+  }
+
+  /** Records that the stored pages include the log up to this number. */
+  writeCheckpoint(number: number): void {
+    this.#sql.exec('UPDATE board SET checkpoint = ? WHERE id = 1', number);
+  }
+
+  /** Deletes out-of-date log rows, which are kept only to be overwritten. They may contain names of an erased player. */
+  clearLog(): void {
+    this.#sql.exec('DELETE FROM log');
+  }
+
+  *readEventWords(): Generator<[id: number, words: Uint32Array]> {
+    for (const [id, words] of this.#sql.exec('SELECT id, words FROM event_page').raw()) {
+      yield [id as number, new Uint32Array(words as ArrayBuffer)];
+    }
+  }
+
+  readEventPage(id: number): { at: number; page: StoredPage } | null {
+    const query = 'SELECT at, slots, records, user_names FROM event_page WHERE id = ?';
+    for (const [at, slots, records, names] of this.#sql.exec(query, id).raw()) {
+      return { at: at as number, page: toStoredPage(slots, records, names) };
+    }
+    return null;
+  }
+
+  findEventPages(slot: number): number[] {
+    const rows = this.#sql.exec('SELECT id, slots FROM event_page').raw();
+    return [...rows].flatMap(([id, slots]) =>
+      new Uint32Array(slots as ArrayBuffer).includes(slot) ? [id as number] : [],
+    );
+  }
+
+  /** @param at time of the checkpoint, in seconds since 1970. */
+  writeEventPage(id: number, at: number, page: EventPage): void {
+    const { slots, records, userNames } = page.pack();
+    const query =
+      'INSERT OR REPLACE INTO event_page(id, at, slots, words, records, user_names) VALUES (?, ?, ?, ?, ?, ?)';
+    this.#sql.exec(query, id, at, slots, new Uint8Array(page.words().buffer), records, userNames);
+  }
+
+  /** @returns ids of the first and the last stored page; 0 without pages. */
+  pageRange(): [first: number, last: number] {
+    const first = this.#readNumber('SELECT coalesce(min(id), 0) FROM event_page');
+    return [first, this.#readNumber('SELECT coalesce(max(id), 0) FROM event_page')];
+  }
+
+  /** Deletes pages without events since a time. @param before seconds since 1970. */
+  pruneEventPages(before: number): void {
+    this.#sql.exec('DELETE FROM event_page WHERE at < ?', before);
+  }
+
+  #readNumber(query: string): number {
+    for (const [value] of this.#sql.exec(query).raw()) return Number(value);
+    throw new Error('an aggregate gives a row');
+  }
+}
+
+type PlayerColumns = [slot: number, userId: string, userName: string | null];
+const toPlayerRow = ([slot, userId, userName]: PlayerColumns): PlayerRow => ({ slot, userId, userName });
+
+const toMove = (slot: number, score: number, reached: number): Move => ({ slot, score, reached });
+
+const toStoredPage = (slots: unknown, records: unknown, userNames: unknown): StoredPage => ({
+  slots: new Uint8Array(slots as ArrayBuffer),
+  records: new Uint8Array(records as ArrayBuffer),
+  userNames: userNames as string | null,
+});
+
+function inParts<T>(rows: readonly T[]): T[][] {
+  const parts: T[][] = [];
+  for (let at = 0; at < rows.length; at += ROWS_PER_STATEMENT) parts.push(rows.slice(at, at + ROWS_PER_STATEMENT));
+  return parts;
+}

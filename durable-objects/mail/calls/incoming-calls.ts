@@ -1,0 +1,83 @@
+/** Calls about incoming mail, from acceptance to delivery. Each write is one transaction. */
+
+import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import { currentInvocation } from '../../../workers/shared/telemetry/invocation.ts';
+import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
+import { storeMessage } from '../incoming/arrival-store.ts';
+import * as incoming from '../incoming/incoming-store.ts';
+import { isRetired, retireAddress } from '../incoming/retired-address-store.ts';
+import { readSpamModel } from '../messages/spam-lesson-store.ts';
+import type { ReadError } from './message-calls.ts';
+import { RuleCalls } from './rule-calls.ts';
+import type { NoMailbox } from './transactions.ts';
+
+export class IncomingCalls extends RuleCalls {
+  /**
+   * Once this returns, the message is durable. Its raw bytes must be in a quorum of the locations before the call.
+   * @param isConfirmed whether DIRECTORY's primary says that the account has the address. If not, an address that it lost is refused.
+   */
+  async acceptIncoming(
+    message: incoming.IncomingMessage,
+    isConfirmed: boolean,
+  ): Promise<
+    Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | { readonly kind: 'retired' } | NoMailbox>
+  > {
+    const { opened, kv } = this.transactions;
+    if (opened && !isConfirmed && isRetired(kv, message.deliveredTo)) return err({ kind: 'retired' });
+    this.transactions.memory.incomingTrace = currentInvocation()?.traceId;
+    return this.transactions.write((sql, mailbox, now) => incoming.acceptIncoming(sql, mailbox, message, now));
+  }
+
+  /** Records that the account lost an address. Call it before DIRECTORY changes. */
+  async retireAddress(email: string): Promise<void> {
+    if (this.transactions.opened) retireAddress(this.transactions.kv, email);
+  }
+
+  /** @returns the due messages, and the user's own spam model to check them with (null if there is none). */
+  async claimIncoming(
+    limit: number,
+    leaseMs: number,
+  ): Promise<Result<{ messages: incoming.ClaimedIncoming[]; spamModel: Uint8Array | null }, NoMailbox>> {
+    const { leases } = this.transactions.memory;
+    return this.transactions.read((sql, mailbox, now) => {
+      const messages = incoming.claimIncoming(sql, leases, mailbox, limit, leaseMs, now);
+      return ok({ messages, spamModel: messages.length > 0 ? readSpamModel(sql) : null });
+    });
+  }
+
+  /** Stores an accepted message in a folder and removes its row of accepted mail, in one transaction. */
+  async deliverIncoming(
+    incomingId: string,
+    input: StoreMessageInput,
+  ): Promise<Result<StoredMessage, StoreMessageError>> {
+    return this.transactions.write((sql, mailbox, now) => {
+      const stored = storeMessage(sql, mailbox, input, now, true);
+      if (stored.ok) incoming.removeIncoming(sql, incomingId);
+      this.transactions.memory.leases.delete(incomingId);
+      return stored;
+    });
+  }
+
+  async finishIncoming(incomingId: string, end: incoming.IncomingEnd): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(incoming.finishIncoming(sql, incomingId, end, now)));
+  }
+
+  async deferIncoming(
+    incomingId: string,
+    attempts: number,
+    reason: string,
+    firstDelayMs: number,
+  ): Promise<Result<void, NoMailbox>> {
+    this.transactions.memory.leases.delete(incomingId);
+    return this.transactions.write((sql, _, now) =>
+      ok(incoming.deferIncoming(sql, incomingId, attempts, reason, firstDelayMs, now)),
+    );
+  }
+
+  async readQuarantined(incomingId: string): Promise<Result<incoming.ClaimedIncoming, ReadError>> {
+    return this.transactions.read((sql, mailbox) => {
+      const found = incoming.readQuarantined(sql, mailbox, incomingId);
+      return found ? ok(found) : err({ kind: 'not_found' });
+    });
+  }
+}

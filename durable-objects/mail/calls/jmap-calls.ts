@@ -1,0 +1,247 @@
+/** Calls that only JMAP makes. Each answer includes the state of the mailbox at the time of the read. */
+import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
+import { readState, recordChange } from '../database/change-store.ts';
+import { type StoredIdentity, writeSettings } from '../database/store.ts';
+import type { JmapType } from '../jmap/changed-types.ts';
+import { readTypeChanges, type TypeChanges } from '../jmap/changes-store.ts';
+import {
+  type EmailRecord,
+  type EmailText,
+  listEmailIds,
+  readEmails,
+  readEmailTexts,
+  readThreads,
+  type ThreadRecord,
+} from '../jmap/email-read-store.ts';
+import {
+  createEmail,
+  destroyEmail,
+  type EmailPatch,
+  type EmailSetFailure,
+  updateEmail,
+} from '../jmap/email-write-store.ts';
+import { type JmapFolder, readJmapFolders } from '../jmap/folder-read-store.ts';
+import { type Arrangement, arrangeFolder, type DestroyRound, destroyFolder } from '../jmap/folder-write-store.ts';
+import {
+  type DuePush,
+  deleteSubscription,
+  insertSubscription,
+  listDuePushes,
+  listSubscriptions,
+  type NewPushSubscription,
+  type PushOutcome,
+  type PushSubscription,
+  type PushUpdate,
+  recordPushes,
+  updateSubscription,
+} from '../jmap/push-store.ts';
+import {
+  type EmailQueryAnswer,
+  type EmailQueryRequest,
+  listThreadMates,
+  type QueryFailure,
+  queryEmails,
+} from '../jmap/query-store.ts';
+import {
+  cancelSubmission,
+  forgetSubmission,
+  listSubmissionIds,
+  readSubmissions,
+  type StoredSubmission,
+  type SubmissionRecord,
+  type SubmitStoredError,
+  submitStored,
+} from '../jmap/submission-store.ts';
+import type { ReadError } from './message-calls.ts';
+import { OutboxCalls } from './outbox-calls.ts';
+import { type NoMailbox, orNotFound } from './transactions.ts';
+
+export interface EmailSetAnswer {
+  readonly oldState: string;
+  readonly newState: string;
+  /** One entry per message: null if it was updated, otherwise the reason why it was not. */
+  readonly updated: Readonly<Record<string, EmailSetFailure | null>>;
+  readonly destroyed: Readonly<Record<string, boolean>>;
+}
+
+export interface IdentityChange {
+  readonly type: 'identity_created' | 'identity_updated' | 'identity_deleted';
+  readonly identityId: string;
+}
+
+export class JmapCalls extends OutboxCalls {
+  async readJmapFolders(withThreads: boolean): Promise<Result<{ state: string; folders: JmapFolder[] }, NoMailbox>> {
+    return this.transactions.read((sql) => ok({ state: toState(sql), folders: readJmapFolders(sql, withThreads) }));
+  }
+
+  async arrangeFolder(folderId: string, arrangement: Arrangement): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => orNotFound(arrangeFolder(sql, folderId, arrangement, now)));
+  }
+
+  /** @param removeEmails true to erase the folder's messages that are in no other folder. */
+  async destroyFolder(
+    folderId: string,
+    removeEmails: boolean,
+  ): Promise<Result<Extract<DestroyRound, 'done' | 'has_mail'>, ReadError>> {
+    for (;;) {
+      const round = await this.transactions.write((sql, _, now) => ok(destroyFolder(sql, folderId, removeEmails, now)));
+      if (!round.ok) return round;
+      if (round.value === 'not_found') return err({ kind: 'not_found' });
+      if (round.value !== 'more') return ok(round.value);
+    }
+  }
+
+  /** @returns the changes of a type since a state; null if the state is too old. */
+  async readTypeChanges(type: JmapType, since: number, max: number): Promise<Result<TypeChanges | null, NoMailbox>> {
+    return this.transactions.read((sql) => ok(readTypeChanges(sql, type, since, max)));
+  }
+
+  /** @param ids null for all messages. If the mailbox has more than `max` messages, none is read and `hasMore` is true. */
+  async readEmails(
+    ids: readonly string[] | null,
+    max = Number.MAX_SAFE_INTEGER,
+  ): Promise<Result<{ state: string; emails: EmailRecord[]; hasMore: boolean }, NoMailbox>> {
+    return this.transactions.read((sql) => {
+      const all = ids ?? listEmailIds(sql, max + 1);
+      const hasMore = all.length > max;
+      return ok({ state: toState(sql), emails: hasMore ? [] : readEmails(sql, all), hasMore });
+    });
+  }
+
+  async readThreads(ids: readonly string[]): Promise<Result<{ state: string; threads: ThreadRecord[] }, NoMailbox>> {
+    return this.transactions.read((sql) => ok({ state: toState(sql), threads: readThreads(sql, ids) }));
+  }
+
+  async readEmailTexts(ids: readonly string[]): Promise<Result<EmailText[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(readEmailTexts(sql, ids)));
+  }
+
+  async queryEmails(
+    request: EmailQueryRequest,
+  ): Promise<Result<{ state: string; found: EmailQueryAnswer | QueryFailure }, NoMailbox>> {
+    return this.transactions.read((sql) => ok({ state: toState(sql), found: queryEmails(sql, request) }));
+  }
+
+  /** @returns the email ids of all messages in the threads. */
+  async listThreadMates(threadIds: readonly string[]): Promise<Result<string[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(listThreadMates(sql, threadIds)));
+  }
+
+  /** Replaces the stored identities. @param change the record to add to the change log. */
+  async writeIdentities(
+    identities: readonly StoredIdentity[],
+    change: IdentityChange,
+  ): Promise<Result<null, NoMailbox>> {
+    return this.transactions.write((sql, mailbox, now) => {
+      writeSettings(sql, { ...mailbox.settings, identities });
+      recordChange(sql, { type: change.type, identity_id: change.identityId }, now);
+      return ok(null);
+    });
+  }
+
+  /**
+   * Updates and destroys messages in one transaction.
+   * @returns null, and changes nothing, if the mailbox's state is not `ifInState`.
+   */
+  async setEmails(request: {
+    readonly ifInState: string | null;
+    readonly updates: Readonly<Record<string, EmailPatch>>;
+    readonly destroys: readonly string[];
+  }): Promise<Result<EmailSetAnswer | null, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => {
+      const oldState = toState(sql);
+      if (request.ifInState !== null && request.ifInState !== oldState) return ok(null);
+      const updated = Object.entries(request.updates).map(
+        ([id, patch]) => [id, updateEmail(sql, id, patch, now)] as const,
+      );
+      const destroyed = request.destroys.map((id) => [id, destroyEmail(sql, id, now)] as const);
+      return ok({
+        oldState,
+        newState: toState(sql),
+        updated: Object.fromEntries(updated),
+        destroyed: Object.fromEntries(destroyed),
+      });
+    });
+  }
+
+  /** Stores a message that a client created. Its raw bytes must be in a quorum of the locations before the call. */
+  async createEmail(
+    input: StoreMessageInput,
+    folderIds: readonly string[],
+    flags: { readonly isAnswered: boolean; readonly isForwarded: boolean },
+  ): Promise<Result<{ email: EmailRecord; duplicate: boolean }, StoreMessageError | EmailSetFailure>> {
+    return this.transactions.write((sql, mailbox, now) => createEmail(sql, mailbox, input, folderIds, flags, now));
+  }
+
+  /** Queues a stored message for sending. The outgoing raw bytes must be in a quorum of the locations before the call. */
+  async submitStored(submission: StoredSubmission): Promise<Result<SubmissionRecord, SubmitStoredError | NoMailbox>> {
+    return this.transactions.write((sql, _, now) => submitStored(sql, submission, now));
+  }
+
+  /** @param ids null for the newest `max` submissions. */
+  async readSubmissions(
+    ids: readonly string[] | null,
+    max: number,
+  ): Promise<Result<{ state: string; submissions: SubmissionRecord[] }, NoMailbox>> {
+    return this.transactions.read((sql) =>
+      ok({ state: toState(sql), submissions: readSubmissions(sql, ids ?? listSubmissionIds(sql, max)) }),
+    );
+  }
+
+  /** Deletes the record of a submission. This does not cancel it: a queued message is still sent. */
+  async forgetSubmission(submissionId: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => orNotFound(forgetSubmission(sql, submissionId, now)));
+  }
+
+  /** Cancels a submission. @returns false if it is too late. */
+  async cancelEmailSubmission(outboxId: string): Promise<Result<boolean, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(cancelSubmission(sql, outboxId, now)));
+  }
+
+  /** @param credentialId the client's credential. A client sees only the subscriptions that were created with its credential. */
+  async listPushSubscriptions(credentialId: string): Promise<Result<PushSubscription[], NoMailbox>> {
+    return this.transactions.read((sql, _, now) => ok(listSubscriptions(sql, credentialId, now)));
+  }
+
+  async insertPushSubscription(
+    credentialId: string,
+    subscription: NewPushSubscription,
+  ): Promise<Result<null, NoMailbox | { readonly kind: 'too_many'; readonly what: string; readonly max: number }>> {
+    return this.transactions.write((sql, _, now) => insertSubscription(sql, credentialId, subscription, now));
+  }
+
+  async updatePushSubscription(
+    credentialId: string,
+    id: string,
+    update: PushUpdate,
+  ): Promise<Result<'done' | 'not_found' | 'wrong_code', NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(updateSubscription(sql, credentialId, id, update, now)));
+  }
+
+  async deletePushSubscription(credentialId: string, id: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql) => orNotFound(deleteSubscription(sql, credentialId, id)));
+  }
+
+  /**
+   * Leases the pushes that are due to the caller. Other callers get none until the caller records the outcomes, or until the
+   * lease ends.
+   * @returns the due pushes.
+   */
+  async claimPushes(leaseMs: number): Promise<Result<DuePush[], NoMailbox>> {
+    const { memory } = this.transactions;
+    return this.transactions.read((sql, { userId }, now) => {
+      if (memory.pushedUntil > now) return ok([]);
+      const due = listDuePushes(sql, userId, now);
+      if (due.length > 0) memory.pushedUntil = now + due.length * leaseMs;
+      return ok(due);
+    });
+  }
+
+  async recordPushes(pushes: readonly DuePush[], outcomes: readonly PushOutcome[]): Promise<Result<void, NoMailbox>> {
+    this.transactions.memory.pushedUntil = 0;
+    return this.transactions.write((sql, _, now) => ok(recordPushes(sql, pushes, outcomes, now)));
+  }
+}
+
+const toState = (sql: SqlStorage): string => String(readState(sql));

@@ -1,0 +1,155 @@
+/** Submissions of stored messages (RFC 8621 §7), and their delivery. */
+import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
+import type { RecipientState } from '../../../workers/mail/domain/recipient-state.ts';
+import type { SendLimits } from '../../../workers/mail/domain/send-limit.ts';
+import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import { recordChange } from '../database/change-store.ts';
+import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
+import { toPosition } from '../messages/message-store.ts';
+import { formatThreadId } from '../messages/thread-store.ts';
+import { cancelOutboxById, insertOutbox, type NewOutboxMessage, readOutbox } from '../outbox/outbox-store.ts';
+import { countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { findEmail } from './email-read-store.ts';
+import type { emailSubmission } from './schema.ts';
+
+export interface StoredSubmission {
+  /**
+   * The outgoing message. It has raw bytes of its own, because the stored message may be changed or erased while the submission
+   * waits.
+   */
+  readonly outbox: NewOutboxMessage;
+  readonly emailId: string;
+  readonly identityId: string;
+  readonly limits: SendLimits;
+  readonly domainHour: DomainHour;
+}
+
+export interface SubmissionRecord {
+  readonly id: string;
+  readonly identityId: string;
+  readonly emailId: string;
+  readonly threadId: string;
+  readonly envelope: { readonly from: string; readonly to: readonly string[] };
+  readonly sendAt: number;
+  readonly isCanceled: boolean;
+  /** Delivery states; empty if neither the outbox nor the submission has any. */
+  readonly recipients: readonly {
+    readonly email: string;
+    readonly state: RecipientState;
+    readonly lastCode: number | null;
+    readonly lastReply: string | null;
+  }[];
+}
+
+export type SubmitStoredError =
+  | { readonly kind: 'no_email' }
+  | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
+  | { readonly kind: 'share_taken' };
+
+type SubmissionRow = RowOf<typeof emailSubmission>;
+
+const insert = statement<{
+  id: string;
+  emailId: string;
+  thread: number;
+  identityId: string;
+  envelope: string;
+  sendAt: number;
+  now: number;
+}>(
+  `INSERT INTO email_submission (submission_id, email_id, thread, identity_id, envelope, send_at, created_at)
+   VALUES (:id, :emailId, :thread, :identityId, :envelope, :sendAt, :now)`,
+);
+
+export function submitStored(
+  sql: SqlStorage,
+  { outbox, emailId, identityId, limits, domainHour }: StoredSubmission,
+  now: number,
+): Result<SubmissionRecord, SubmitStoredError> {
+  const message = findEmail(sql, emailId);
+  if (!message) return err({ kind: 'no_email' });
+  const recipients = outbox.recipients.length;
+  const retryAfterMs = readSendWait(sql, limits, recipients, now);
+  if (retryAfterMs > 0) return err({ kind: 'rate_limited', retryAfterMs });
+  if (readShare(sql, domainHour) < recipients) return err({ kind: 'share_taken' });
+  countSend(sql, recipients, domainHour, now);
+  insertOutbox(sql, outbox, message.position, now);
+  const { outboxId: id } = outbox;
+  const envelope = { from: outbox.envelopeFrom, to: outbox.recipients.map(({ email }) => email) };
+  execute(sql, insert, {
+    id,
+    emailId,
+    thread: message.thread,
+    identityId,
+    envelope: JSON.stringify(envelope),
+    sendAt: Math.max(now, outbox.holdUntil),
+    now,
+  });
+  recordChange(sql, { type: 'submission_created', submission_id: id }, now);
+  const [record] = readSubmissions(sql, [id]);
+  return record ? ok(record) : err({ kind: 'no_email' });
+}
+
+const readOne = statement<{ id: string }, SubmissionRow>(
+  `SELECT submission_id, email_id, thread, identity_id, envelope, send_at, is_canceled, delivery, created_at FROM email_submission
+   WHERE submission_id = :id`,
+);
+
+/** @returns those of the given submissions that exist, in the order of the ids. */
+export const readSubmissions = (sql: SqlStorage, ids: readonly string[]): SubmissionRecord[] =>
+  ids.flatMap((id) => [...execute(sql, readOne, { id })].map((row) => toRecord(sql, row)));
+
+const toRecord = (sql: SqlStorage, row: SubmissionRow): SubmissionRecord => ({
+  id: row.submission_id,
+  identityId: row.identity_id,
+  emailId: row.email_id,
+  threadId: formatThreadId(row.thread),
+  envelope: JSON.parse(row.envelope) as SubmissionRecord['envelope'],
+  sendAt: row.send_at,
+  isCanceled: row.is_canceled === 1,
+  recipients: readStates(sql, row),
+});
+
+/**
+ * True if `later` is `state` after a report from another server: the message was accepted, then reported as failed or delivered.
+ */
+const isReported = (later: DeliveryState, state: DeliveryState): boolean =>
+  state.state === 'sent' &&
+  (later.state === 'failed' || later.state === 'delivered') &&
+  later.attempts === state.attempts;
+
+function readStates(sql: SqlStorage, row: SubmissionRow): SubmissionRecord['recipients'] {
+  const waiting = readOutbox(sql, row.submission_id);
+  if (waiting) return waiting.recipients;
+  const final = JSON.parse(row.delivery ?? '[]') as DeliveryState[];
+  const known = readDelivery(sql, toPosition(parseEmailId(row.email_id)?.messageId ?? ''));
+  // A report that arrived after the last attempt is stored only in the message row, not in the submission.
+  const reported = (state: DeliveryState) =>
+    known.find((each) => each.email === state.email && isReported(each, state));
+  return final.map((state) => reported(state) ?? state);
+}
+
+/** Cancels a submission. @returns false if it is too late. */
+export const cancelSubmission = (sql: SqlStorage, id: string, now: number): boolean =>
+  cancelOutboxById(sql, id, now) > 0;
+
+const listNewest = statement<{ limit: number }, { submission_id: string }>(
+  'SELECT submission_id FROM email_submission ORDER BY created_at DESC LIMIT :limit',
+);
+
+export const listSubmissionIds = (sql: SqlStorage, limit: number): string[] =>
+  [...execute(sql, listNewest, { limit })].map((row) => row.submission_id);
+
+const remove = statement<{ id: string }>('DELETE FROM email_submission WHERE submission_id = :id');
+
+/**
+ * Deletes the record of a submission. This does not cancel it: a queued message is still sent.
+ * @returns false if there is no record.
+ */
+export function forgetSubmission(sql: SqlStorage, id: string, now: number): boolean {
+  if (readSubmissions(sql, [id]).length === 0) return false;
+  execute(sql, remove, { id });
+  recordChange(sql, { type: 'submission_deleted', submission_id: id }, now);
+  return true;
+}

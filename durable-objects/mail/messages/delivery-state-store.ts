@@ -1,0 +1,64 @@
+/** The delivery states of a sent message. They are in the outbox while a recipient waits, then in the row of the copy in Sent. */
+import type { RecipientState } from '../../../workers/mail/domain/recipient-state.ts';
+import { first } from '../database/store.ts';
+
+export interface DeliveryState {
+  readonly email: string;
+  readonly state: RecipientState;
+  readonly attempts: number;
+  /** Time of the next attempt for the recipient; null once the state is final. */
+  readonly nextAttemptAt: number | null;
+  readonly lastCode: number | null;
+  readonly lastReply: string | null;
+  readonly isUncertain: boolean;
+}
+
+const toState = (each: DeliveryState): DeliveryState => ({
+  email: each.email,
+  state: each.state,
+  attempts: each.attempts,
+  nextAttemptAt: each.nextAttemptAt,
+  lastCode: each.lastCode,
+  lastReply: each.lastReply,
+  isUncertain: each.isUncertain,
+});
+
+/** @returns the delivery state of each recipient of a copy in Sent; empty for any other message. */
+export function readDelivery(sql: SqlStorage, position: number): DeliveryState[] {
+  const waiting = sql.exec<{ states: string }>(
+    'SELECT recipients AS states FROM outbox WHERE position = ? ORDER BY queued_at',
+    position,
+  );
+  return merge([...readSaved(sql, position), ...[...waiting].flatMap(({ states }) => parse(states))]);
+}
+
+const parse = (states: string | null | undefined): DeliveryState[] => JSON.parse(states ?? '[]') as DeliveryState[];
+
+/** @returns the delivery states that are stored in the message row. */
+export const readSaved = (sql: SqlStorage, position: number): DeliveryState[] =>
+  parse(
+    first<{ states: string | null }>(sql, 'SELECT delivery AS states FROM message WHERE position = ?', position)
+      ?.states,
+  );
+
+/**
+ * JMAP may submit a message several times, each time to other recipients.
+ * @returns the last state of each recipient, without the outbox's own fields.
+ */
+const merge = (states: readonly DeliveryState[]): DeliveryState[] => [
+  ...new Map(states.map((each) => [each.email, toState(each)])).values(),
+];
+
+/** Saves the delivery states in a JMAP submission. Does nothing for other mail, which has no submission. */
+export function saveSubmissionDelivery(sql: SqlStorage, submissionId: string, states: readonly DeliveryState[]): void {
+  const json = JSON.stringify(states.map(toState));
+  sql.exec('UPDATE email_submission SET delivery = ? WHERE submission_id = ?', json, submissionId);
+}
+
+export function saveDelivery(sql: SqlStorage, position: number, states: readonly DeliveryState[]): void {
+  sql.exec(
+    'UPDATE message SET delivery = ? WHERE position = ?',
+    JSON.stringify(merge([...readSaved(sql, position), ...states])),
+    position,
+  );
+}

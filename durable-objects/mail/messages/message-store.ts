@@ -1,0 +1,393 @@
+/**
+ * Writes, changes and erases a message's rows. Each function runs inside the caller's transaction. `arrival-store.ts` decides the
+ * folder and marks of an arriving message.
+ */
+import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/pure/timeuuid.ts';
+import type { ParsedMessage } from '../contract/delivered-message.ts';
+import { recordChange } from '../database/change-store.ts';
+import { indexMessage, unindexMessage } from '../database/search-index-store.ts';
+import { addGarbage, first, type Row } from '../database/store.ts';
+import { nameEmail } from './email-id-store.ts';
+import {
+  addToFlaggedCounts,
+  type FolderRow,
+  findFolderByNumber,
+  isHidden,
+  type Place,
+  updateCounts,
+} from './folder-store.ts';
+import { insertLabel, type LabelPatch, listLabels, patchLabels } from './label-store.ts';
+import {
+  assignThread,
+  forgetReferences,
+  formatThreadId,
+  isThread,
+  muteThread,
+  readReferences,
+} from './thread-store.ts';
+
+export const HIDDEN_MAIL_AGE_MAX_MS = 30 * 24 * 3_600_000;
+const PREVIEW_LENGTH_MAX = 200;
+const UNIX_EPOCH_TICKS = toTicks(0);
+
+/**
+ * Chooses the position of a new message.
+ * @returns microseconds since 1970: the time of arrival, or the next microsecond that is neither a position nor the number of a
+ * thread.
+ */
+export function mintPosition(sql: SqlStorage, receivedAt: number): number {
+  let at = Math.max(0, Math.trunc(receivedAt)) * 1_000;
+  for (;;) {
+    const end = at - (at % 1_000) + 1_000;
+    const taken = first<{ last: number | null }>(
+      sql,
+      'SELECT max(position) AS last FROM message WHERE position >= ? AND position < ?',
+      at,
+      end,
+    )?.last;
+    if (taken !== null && taken !== undefined) at = taken + 1;
+    while (at < end && isThread(sql, at)) at++;
+    if (at < end) return at;
+    at = end;
+  }
+}
+
+export function mintMessageId(position: number): string {
+  return formatTimeuuid(UNIX_EPOCH_TICKS + BigInt(position) * 10n, crypto.getRandomValues(new Uint8Array(8)));
+}
+
+/** The columns that must be known to change a message. */
+export interface MessageState extends Row {
+  position: number;
+  message_id: string;
+  folder: number;
+  also_in: string | null;
+  thread: number;
+  origin: string;
+  is_read: number;
+  is_flagged: number;
+  is_answered: number;
+  is_forwarded: number;
+  snoozed_until: number | null;
+  is_visible: number;
+  size_bytes: number;
+}
+export const STATE_COLUMNS = `position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_answered, is_forwarded,
+  snoozed_until, is_visible, size_bytes`;
+
+/** @returns the position that a message's id contains; -1 if the text is not such an id. */
+export function toPosition(messageId: string): number {
+  const ticks = parseTimeuuid(messageId);
+  return ticks === null || ticks < UNIX_EPOCH_TICKS ? -1 : Number((ticks - UNIX_EPOCH_TICKS) / 10n);
+}
+
+/** Finds a message by its public id. The id contains the message's time of arrival, which is its row id. */
+export function findMessage(sql: SqlStorage, messageId: string): MessageState | null {
+  const position = toPosition(messageId);
+  const found = first<MessageState>(sql, `SELECT ${STATE_COLUMNS} FROM message WHERE position = ?`, position);
+  return found?.message_id === messageId.toLowerCase() ? found : null;
+}
+
+export function findDraft(sql: SqlStorage, messageId: string): MessageState | null {
+  const found = findMessage(sql, messageId);
+  return found?.origin === 'draft' ? found : null;
+}
+
+/** @returns the folders of a message, its first folder first. */
+export const foldersOf = (message: Pick<MessageState, 'folder' | 'also_in'>): number[] => [
+  message.folder,
+  ...(message.also_in === null ? [] : (JSON.parse(message.also_in) as number[])),
+];
+
+const placeOf = (message: MessageState): Place => ({
+  folders: foldersOf(message),
+  isUnread: message.is_read === 0,
+  sizeBytes: message.size_bytes,
+});
+
+/**
+ * Removes repeated folders, and puts Junk and Trash last. The counts of All add up first folders, so the first folder of a visible
+ * message must not be Junk or Trash.
+ */
+function visibleFirst(folders: readonly FolderRow[]): FolderRow[] {
+  const each = [...new Map(folders.map((folder) => [folder.folder, folder])).values()];
+  return [...each.filter((folder) => !isHidden(folder)), ...each.filter(isHidden)];
+}
+
+const toAlsoIn = (folders: readonly FolderRow[]): string | null =>
+  folders.length === 1 ? null : JSON.stringify(folders.slice(1).map(({ folder }) => folder));
+
+export interface NewMessage {
+  readonly position: number;
+  readonly messageId: string;
+  readonly folder: FolderRow;
+  /** The message's folders other than `folder`. */
+  readonly alsoIn?: readonly FolderRow[];
+  readonly deliveryKey: string | null;
+  /** True for accepted mail. The operator's totals count it as delivered. */
+  readonly isAccepted?: boolean;
+  readonly origin: string;
+  readonly isRead: boolean;
+  readonly isFlagged: boolean;
+  readonly labels: readonly string[];
+  readonly receivedAt: number;
+  readonly sizeBytes: number;
+  readonly rawKey: string | null;
+  readonly rawSha256: string | null;
+  readonly spam: string | null;
+  readonly authentication: string | null;
+  readonly parsed: ParsedMessage;
+}
+
+/** Inserts all rows of a message. @returns the number of its thread. */
+export function insertMessage(sql: SqlStorage, message: NewMessage, now: number): number {
+  const { parsed, position, folder } = message;
+  const thread = assignThread(sql, parsed, position, message.receivedAt);
+  const folders = visibleFirst([folder, ...(message.alsoIn ?? [])]);
+  const main = folders[0] ?? folder;
+  const hidden = folders.every(isHidden);
+  const expiresAt = hidden ? now + HIDDEN_MAIL_AGE_MAX_MS : null;
+  sql.exec(
+    `INSERT INTO message (position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_visible, has_attachment,
+       expires_at, size_bytes, raw_key, raw_sha256, delivery_key, received_at, sent_at, sender, to_list, cc_list, bcc_list,
+       reply_to_list, subject, preview, header_message_id, in_reply_to, reference_list, authentication, spam)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    position,
+    message.messageId,
+    main.folder,
+    toAlsoIn(folders),
+    thread,
+    message.origin,
+    Number(message.isRead),
+    Number(message.isFlagged),
+    Number(!hidden),
+    Number(parsed.attachments.some((attachment) => !attachment.isInline)),
+    expiresAt,
+    message.sizeBytes,
+    message.rawKey,
+    message.rawSha256,
+    message.deliveryKey,
+    message.receivedAt,
+    parsed.sentAt,
+    JSON.stringify(parsed.from),
+    JSON.stringify(parsed.to),
+    JSON.stringify(parsed.cc),
+    JSON.stringify(parsed.bcc),
+    JSON.stringify(parsed.replyTo),
+    parsed.subject,
+    toPreview(parsed.text.value),
+    parsed.messageId,
+    parsed.inReplyTo,
+    JSON.stringify(parsed.references),
+    message.authentication,
+    message.spam,
+  );
+  for (const each of folders) insertPlace(sql, each.folder, position);
+  writeContent(sql, position, parsed);
+  for (const label of message.labels) insertLabel(sql, position, label);
+  const { isRead, sizeBytes } = message;
+  updateCounts(sql, null, {
+    folders: folders.map((each) => each.folder),
+    isUnread: !isRead,
+    sizeBytes,
+    isDelivered: message.isAccepted ?? false,
+  });
+  if (message.isFlagged && !hidden) addToFlaggedCounts(sql, 1, Number(!message.isRead));
+  recordChange(
+    sql,
+    {
+      type: 'message_created',
+      message_id: message.messageId,
+      folder_id: main.folder_id,
+      thread_id: formatThreadId(thread),
+      is_read: message.isRead,
+      is_flagged: message.isFlagged,
+      labels: listLabels(sql, position),
+      ...(folders.length > 1 ? { folder_ids: folders.map(({ folder_id }) => folder_id) } : {}),
+      ...(thread === position ? { thread: 'began' } : {}),
+      ...(message.isAccepted && !hidden ? { is_delivered: true } : {}),
+    },
+    now,
+  );
+  return thread;
+}
+
+const insertPlace = (sql: SqlStorage, folder: number, position: number) =>
+  sql.exec('INSERT INTO message_folder (folder, position) VALUES (?, ?)', folder, position);
+const deletePlace = (sql: SqlStorage, folder: number, position: number) =>
+  sql.exec('DELETE FROM message_folder WHERE folder = ? AND position = ?', folder, position);
+
+const toIsoTime = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
+
+export const toPreview = (text: string): string =>
+  text
+    .slice(0, PREVIEW_LENGTH_MAX * 4)
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, PREVIEW_LENGTH_MAX);
+
+/** Writes bodies, attachments and search terms of a message. Replaces earlier ones. */
+export function writeContent(sql: SqlStorage, position: number, parsed: ParsedMessage): void {
+  const { text, html, headers, attachments } = parsed;
+  sql.exec(
+    `INSERT OR REPLACE INTO message_content (position, attachments, text_key, html_key, headers, text, html)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    position,
+    JSON.stringify(attachments),
+    text.r2Key,
+    html?.r2Key ?? null,
+    JSON.stringify(headers),
+    text.r2Key === null ? text.value : '',
+    html === null || html.r2Key !== null ? null : html.value,
+  );
+  indexMessage(sql, position, {
+    ...parsed,
+    text: text.value,
+    fileNames: attachments.map((attachment) => attachment.fileName),
+  });
+}
+
+export interface MessagePatch extends LabelPatch {
+  readonly isRead?: boolean | undefined;
+  readonly isFlagged?: boolean | undefined;
+  readonly isAnswered?: boolean | undefined;
+  readonly isForwarded?: boolean | undefined;
+  /** Time at which the message returns to the Inbox; null for no snooze. A move without this member ends the snooze. */
+  readonly snoozedUntil?: number | null | undefined;
+  /** The only folder of the message after the change. */
+  readonly folder?: FolderRow | undefined;
+  /** All folders of the message after the change, at least one. Alternative to `folder`. */
+  readonly folders?: readonly FolderRow[] | undefined;
+}
+
+const toFlag = (wanted: boolean | undefined, before: number): number =>
+  wanted === undefined ? before : Number(wanted);
+
+/** Changes a message's folders, flags or labels. Updates counts, views and the change log. @returns false if nothing changed. */
+export function patchMessage(sql: SqlStorage, before: MessageState, patch: MessagePatch, now: number): boolean {
+  const { position } = before;
+  const from = foldersOf(before).map((folder) => findFolderByNumber(sql, folder));
+  const to = visibleFirst(patch.folders ?? (patch.folder ? [patch.folder] : from));
+  const [main] = to;
+  if (!main) throw new Error('a message is in at least one folder');
+  const isRead = toFlag(patch.isRead, before.is_read);
+  const isFlagged = toFlag(patch.isFlagged, before.is_flagged);
+  const isAnswered = toFlag(patch.isAnswered, before.is_answered);
+  const isForwarded = toFlag(patch.isForwarded, before.is_forwarded);
+  const isVisible = Number(!to.every(isHidden));
+  const labelsChanged = patchLabels(sql, position, patch);
+  const isIn = (folders: readonly FolderRow[], { folder }: FolderRow) => folders.some((each) => each.folder === folder);
+  const left = from.filter((each) => !isIn(to, each));
+  const entered = to.filter((each) => !isIn(from, each));
+  const isMoved = left.length + entered.length > 0;
+  const snoozedUntil =
+    patch.snoozedUntil === undefined && !isMoved ? before.snoozed_until : (patch.snoozedUntil ?? null);
+  const marksChanged =
+    isRead !== before.is_read ||
+    isFlagged !== before.is_flagged ||
+    isAnswered !== before.is_answered ||
+    isForwarded !== before.is_forwarded ||
+    snoozedUntil !== before.snoozed_until;
+  if (!isMoved && !marksChanged && !labelsChanged) return false;
+  if (isMoved || marksChanged) {
+    sql.exec(
+      `UPDATE message SET folder = ?, also_in = ?, is_read = ?, is_flagged = ?, is_answered = ?, is_forwarded = ?,
+         snoozed_until = ?, is_visible = ?, expires_at = CASE WHEN ?1 = folder AND is_visible = ?8 THEN expires_at ELSE ?9 END
+       WHERE position = ?10`,
+      main.folder,
+      toAlsoIn(to),
+      isRead,
+      isFlagged,
+      isAnswered,
+      isForwarded,
+      snoozedUntil,
+      isVisible,
+      isVisible ? null : now + HIDDEN_MAIL_AGE_MAX_MS,
+      position,
+    );
+    for (const { folder } of left) deletePlace(sql, folder, position);
+    for (const { folder } of entered) insertPlace(sql, folder, position);
+    const place = { folders: to.map(({ folder }) => folder), isUnread: isRead === 0, sizeBytes: before.size_bytes };
+    updateCounts(sql, placeOf(before), place);
+    const wasFlagged = before.is_flagged && before.is_visible ? 1 : 0;
+    const nowFlagged = isFlagged && isVisible ? 1 : 0;
+    addToFlaggedCounts(sql, nowFlagged - wasFlagged, nowFlagged * (1 - isRead) - wasFlagged * (1 - before.is_read));
+  }
+  recordChange(
+    sql,
+    {
+      type: 'message_updated',
+      message_id: before.message_id,
+      ...nameEmail(sql, before),
+      folder_id: main.folder_id,
+      thread_id: formatThreadId(before.thread),
+      is_read: isRead === 1,
+      is_flagged: isFlagged === 1,
+      is_answered: isAnswered === 1,
+      is_forwarded: isForwarded === 1,
+      ...(snoozedUntil === before.snoozed_until ? {} : { snoozed_until: toIsoTime(snoozedUntil) }),
+      labels: listLabels(sql, position),
+      ...(to.length > 1 ? { folder_ids: to.map(({ folder_id }) => folder_id) } : {}),
+      ...(left.length > 0 ? { left_folder_ids: left.map(({ folder_id }) => folder_id) } : {}),
+    },
+    now,
+  );
+  return true;
+}
+
+/** @returns all R2 keys in the rows of a message. */
+export const listStoredKeys = (sql: SqlStorage, position: number): string[] =>
+  [
+    ...sql.exec<{ r2_key: string | null }>(
+      `SELECT raw_key AS r2_key FROM message WHERE position = ?1
+       UNION ALL SELECT text_key FROM message_content WHERE position = ?1
+       UNION ALL SELECT html_key FROM message_content WHERE position = ?1
+       UNION ALL SELECT json_extract(value, '$.r2Key') FROM message_content, json_each(attachments) WHERE position = ?1
+       UNION ALL SELECT r2_key FROM upload WHERE draft_position = ?1`,
+      position,
+    ),
+  ].flatMap((row) => row.r2_key ?? []);
+
+/**
+ * Age of a received message up to which its delivery key is kept when it is erased, so that a retry of its sender is still
+ * recognised.
+ */
+const RETRY_AGE_MAX_MS = 30 * 24 * 3_600_000;
+
+/** Erases a message with its search terms, counts and quota. Its R2 objects become garbage. */
+export function eraseMessage(sql: SqlStorage, message: MessageState, now: number): void {
+  const { position } = message;
+  const folders = foldersOf(message).map((folder) => findFolderByNumber(sql, folder));
+  addGarbage(sql, listStoredKeys(sql, position), now);
+  unindexMessage(sql, position);
+  sql.exec('DELETE FROM upload WHERE draft_position = ?', position);
+  sql.exec(
+    `INSERT OR IGNORE INTO erased_delivery (delivery_key, message_id, erased_at) SELECT delivery_key, message_id, ?2
+     FROM message WHERE position = ?1 AND origin = 'received' AND delivery_key IS NOT NULL AND received_at > ?3`,
+    position,
+    now,
+    now - RETRY_AGE_MAX_MS,
+  );
+  const email = nameEmail(sql, message);
+  const ids = readReferences(sql, position);
+  for (const table of ['message_label', 'message_content', 'draft', 'message'])
+    sql.exec(`DELETE FROM ${table} WHERE position = ?`, position);
+  for (const { folder } of folders) deletePlace(sql, folder, position);
+  updateCounts(sql, placeOf(message), null);
+  if (message.is_flagged && message.is_visible) addToFlaggedCounts(sql, -1, message.is_read - 1);
+  const isThreadEnded = forgetReferences(sql, message.thread, ids);
+  if (isThreadEnded) muteThread(sql, message.thread, false, now);
+  recordChange(
+    sql,
+    {
+      type: 'message_deleted',
+      message_id: message.message_id,
+      ...email,
+      folder_id: folders[0]?.folder_id ?? '',
+      thread_id: formatThreadId(message.thread),
+      left_folder_ids: folders.map(({ folder_id }) => folder_id),
+      ...(isThreadEnded ? { thread: 'ended' } : {}),
+    },
+    now,
+  );
+}

@@ -1,0 +1,162 @@
+/**
+ * Snapshots of the facts that raw mail lacks: folders, flags, labels and ids. An hour after the first change, each changed page is
+ * written to R2. A lost mailbox is therefore rebuilt as it was at most about an hour before. A page covers the mail of 25 days.
+ *
+ * R2 keys contain the time when the mailbox was created. A mailbox that replaces a lost one therefore never overwrites the lost
+ * one's snapshots.
+ */
+import { createHash } from 'node:crypto';
+import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import type { FolderRole } from '../contract/delivered-message.ts';
+import { executeFirst, first, type MailboxRow } from '../database/store.ts';
+import { createFolder, findFolder, findFolderByName } from './folder-store.ts';
+import type { snapshot } from './snapshot-schema.ts';
+
+const SNAPSHOT_AFTER_MS = 3_600_000;
+const PAGE_MICROSECONDS = 2 ** 41;
+
+export interface SnapshotPage {
+  readonly page: string;
+  readonly r2Key: string;
+  readonly sha256: string;
+  readonly body: string;
+}
+
+export interface FolderState {
+  readonly id: string;
+  readonly role: FolderRole | null;
+  readonly name: string;
+}
+
+export interface MessageSnapshot {
+  readonly id: string;
+  readonly rawKey: string;
+  readonly receivedAt: number;
+  /** Ids of the message's folders, the first folder first. */
+  readonly folders: readonly string[];
+  readonly isRead: boolean;
+  readonly isFlagged: boolean;
+  readonly isAnswered: boolean;
+  readonly isForwarded: boolean;
+  readonly snoozedUntil: number | null;
+  readonly labels: readonly string[];
+}
+
+const findState = statement<Record<never, never>, { state: number }>(
+  "SELECT state FROM snapshot WHERE page = 'folders'",
+);
+const firstAfter = statement<{ state: number }, { at: number }>(
+  'SELECT changed_at AS at FROM change WHERE state > :state ORDER BY state LIMIT 1',
+);
+
+/** @returns the time of the next snapshot: an hour after the first change that the last snapshot lacks; null if it lacks none. */
+export function nextSnapshotAt(sql: SqlStorage): number | null {
+  const { state } = executeFirst(sql, findState, {}) ?? { state: 0 };
+  const change = executeFirst(sql, firstAfter, { state });
+  return change && change.at + SNAPSHOT_AFTER_MS;
+}
+
+const findPage = statement<{ page: string }, Pick<RowOf<typeof snapshot>, 'sha256'>>(
+  'SELECT sha256 FROM snapshot WHERE page = :page',
+);
+const listFolderStates = statement<
+  Record<never, never>,
+  { folder: number; id: string; role: string | null; name: string }
+>('SELECT folder, folder_id AS id, role, name FROM folder ORDER BY folder');
+const nextPosition = statement<{ from: number }, { at: number | null }>(
+  'SELECT min(position) AS at FROM message WHERE position >= :from',
+);
+type StateRow = {
+  message_id: string;
+  raw_key: string;
+  received_at: number;
+  folder: number;
+  also_in: string | null;
+  is_read: number;
+  is_flagged: number;
+  is_answered: number;
+  is_forwarded: number;
+  snoozed_until: number | null;
+  labels: string;
+};
+const listStates = statement<{ from: number; until: number }, StateRow>(
+  `SELECT message_id, raw_key, received_at, folder, also_in, is_read, is_flagged, is_answered, is_forwarded, snoozed_until,
+     (SELECT json_group_array(label) FROM message_label AS l WHERE l.position = m.position) AS labels
+   FROM message AS m WHERE position >= :from AND position < :until AND raw_key IS NOT NULL ORDER BY position`,
+);
+
+/** Yields the pages whose content changed since they were written, one at a time, the page with the folders last. */
+export function* listChangedPages(sql: SqlStorage, mailbox: MailboxRow): Generator<SnapshotPage> {
+  const createdAt = first<{ at: number }>(sql, 'SELECT created_at AS at FROM mailbox')?.at ?? 0;
+  const folders = [...execute(sql, listFolderStates, {})];
+  const idOf = new Map(folders.map(({ folder, id }) => [folder, id]));
+  const toPage = (page: string, content: unknown): SnapshotPage[] => {
+    const body = JSON.stringify(content);
+    const sha256 = createHash('sha256').update(body).digest('hex');
+    if (executeFirst(sql, findPage, { page })?.sha256 === sha256) return [];
+    return [{ page, r2Key: `mail/${mailbox.userId}/snapshot/${createdAt}-${page}`, sha256, body }];
+  };
+  const after = (from: number) => execute(sql, nextPosition, { from }).one().at;
+  for (let at = after(0); at !== null; ) {
+    const number = Math.floor(at / PAGE_MICROSECONDS);
+    const until = (number + 1) * PAGE_MICROSECONDS;
+    const rows = [...execute(sql, listStates, { from: number * PAGE_MICROSECONDS, until })];
+    yield* toPage(
+      String(number),
+      rows.map((row) => toSnapshot(row, idOf)),
+    );
+    at = after(until);
+  }
+  yield* toPage(
+    'folders',
+    folders.map(({ folder: _, ...state }) => state),
+  );
+}
+
+function toSnapshot(row: StateRow, idOf: ReadonlyMap<number, string>): MessageSnapshot {
+  const folders = [row.folder, ...(row.also_in === null ? [] : (JSON.parse(row.also_in) as number[]))];
+  return {
+    id: row.message_id,
+    rawKey: row.raw_key,
+    receivedAt: row.received_at,
+    folders: folders.flatMap((folder) => idOf.get(folder) ?? []),
+    isRead: row.is_read === 1,
+    isFlagged: row.is_flagged === 1,
+    isAnswered: row.is_answered === 1,
+    isForwarded: row.is_forwarded === 1,
+    snoozedUntil: row.snoozed_until,
+    labels: JSON.parse(row.labels) as string[],
+  };
+}
+
+const savePage = statement<Omit<SnapshotPage, 'body'>>(
+  `INSERT INTO snapshot (page, r2_key, sha256, state) VALUES (:page, :r2Key, :sha256, 0)
+   ON CONFLICT (page) DO UPDATE SET sha256 = :sha256`,
+);
+const saveState = statement<{ state: number }>("UPDATE snapshot SET state = :state WHERE page = 'folders'");
+
+/** Records that a quorum of the locations has the page. */
+export const markPageSaved = (sql: SqlStorage, { page, r2Key, sha256 }: SnapshotPage): void => {
+  execute(sql, savePage, { page, r2Key, sha256 });
+};
+
+/** Records that the snapshot in R2 includes everything up to a change. */
+export const markSnapshot = (sql: SqlStorage, state: number): void => {
+  execute(sql, saveState, { state });
+};
+
+const setId = statement<{ id: string; role: string }>('UPDATE folder SET folder_id = :id WHERE role = :role');
+const setOwnId = statement<{ id: string; folder: number }>('UPDATE folder SET folder_id = :id WHERE folder = :folder');
+
+/** Gives a new mailbox the folders of a lost mailbox, with their ids. Idempotent. */
+export function restoreFolders(sql: SqlStorage, folders: readonly FolderState[], now: number): void {
+  for (const { id, role, name } of folders) {
+    if (findFolder(sql, id)) continue;
+    if (role !== null) execute(sql, setId, { id, role });
+    else {
+      createFolder(sql, name, now);
+      const made = findFolderByName(sql, name);
+      if (made && made.role === null) execute(sql, setOwnId, { id, folder: made.folder });
+    }
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Delivery attempts: leases of recipients, and outcomes of attempts. Each function runs inside the caller's transaction.
+ * `workers/mail/outbound/domain` decides the next state of a recipient. Leases are stored in the row, because a lost lease would
+ * send a message twice.
+ */
+import { type AttemptOutcome, decideProgress, type RetryPolicy } from '../../../workers/mail/domain/recipient-state.ts';
+import { isSuspended } from '../credentials/credential-store.ts';
+import type { MailboxRow } from '../database/store.ts';
+import { readMessageId } from '../messages/message-read-store.ts';
+import { countFailures } from '../rules/send-limit-store.ts';
+import {
+  announceDelivery,
+  listDueOutbox,
+  type OutboxKind,
+  type OutboxMessage,
+  type OutboxRecipient,
+  readOutbox,
+  saveOutbox,
+} from './outbox-store.ts';
+
+/** A message with the recipients that the caller must attempt now. */
+export interface OutboxJob {
+  readonly userId: string;
+  readonly outboxId: string;
+  readonly kind: OutboxKind;
+  readonly leaseId: string;
+  readonly messageId: string | null;
+  readonly headerMessageId: string | null;
+  readonly rawKey: string;
+  readonly sizeBytes: number;
+  readonly bodyHash: string;
+  readonly isEightBit: boolean;
+  readonly envelopeFrom: string;
+  readonly queuedAt: number;
+  /** JSON of the verdicts; null until the checks have passed the message. */
+  readonly verdicts: string | null;
+  /** Whether the mail of the user is held. */
+  readonly isSuspended: boolean;
+  readonly recipients: readonly { readonly ordinal: number; readonly email: string; readonly domain: string }[];
+}
+
+export interface RecipientOutcome {
+  readonly ordinal: number;
+  readonly outcome: AttemptOutcome;
+}
+
+interface AttemptOptions {
+  readonly policy: RetryPolicy;
+  readonly jitter: number;
+}
+
+/** Reply that is recorded for an attempt whose worker died. The recipient is retried soon. */
+const INTERRUPTED = 'The attempt was interrupted on our side. The message may have arrived.';
+
+/** Leases the recipients that are due. If a lease has expired, its attempt is recorded with unknown outcome first. */
+export function claimOutbox(
+  sql: SqlStorage,
+  mailbox: MailboxRow,
+  options: AttemptOptions & { readonly limit: number; readonly leaseMs: number; readonly leaseId: string },
+  now: number,
+): OutboxJob[] {
+  return listDueOutbox(sql, now, options.limit).flatMap((due) => {
+    const message = endInterrupted(sql, due, options, now);
+    const isDue = ({ nextAttemptAt, lease }: OutboxRecipient) =>
+      nextAttemptAt !== null && nextAttemptAt <= now && lease === null;
+    const claimed = message.recipients.filter(isDue);
+    const lease = { id: options.leaseId, until: now + options.leaseMs };
+    const recipients = message.recipients.map((each) =>
+      isDue(each) ? { ...each, lease, state: each.state === 'held' ? ('queued' as const) : each.state } : each,
+    );
+    saveOutbox(sql, { ...message, recipients }, now);
+    if (claimed.length === 0) return [];
+    const { position, outboxId, kind, headerMessageId, rawKey, sizeBytes, bodyHash, isEightBit } = message;
+    return [
+      {
+        userId: mailbox.userId,
+        ...{ outboxId, kind, headerMessageId, rawKey, sizeBytes, bodyHash, isEightBit },
+        leaseId: options.leaseId,
+        messageId: position === null ? null : readMessageId(sql, position),
+        envelopeFrom: message.envelopeFrom,
+        queuedAt: message.queuedAt,
+        verdicts: message.verdicts,
+        isSuspended: isSuspended(sql),
+        recipients: claimed.map(({ ordinal, email, domain }) => ({ ordinal, email, domain })),
+      },
+    ];
+  });
+}
+
+function endInterrupted(sql: SqlStorage, message: OutboxMessage, options: AttemptOptions, now: number): OutboxMessage {
+  const isLost = ({ nextAttemptAt, lease }: OutboxRecipient) =>
+    nextAttemptAt !== null && lease !== null && lease.until <= now;
+  if (!message.recipients.some(isLost)) return message;
+  const lost = { kind: 'unknown', reply: INTERRUPTED } as const;
+  const recipients = message.recipients.map((each) =>
+    isLost(each) ? endAttempt(message, each, lost, options, now) : each,
+  );
+  announceDelivery(sql, message.position, now);
+  return { ...message, recipients };
+}
+
+/** Records that the checks passed the message. */
+export function saveVerdicts(sql: SqlStorage, outboxId: string, verdicts: string, now: number): void {
+  const message = readOutbox(sql, outboxId);
+  if (message) saveOutbox(sql, { ...message, verdicts }, now);
+}
+
+/**
+ * Changes the recipients that a lease still holds. Skips recipients whose lease was lost to another worker.
+ * @returns null if the lease holds none of the recipients.
+ */
+function changeLeased(
+  sql: SqlStorage,
+  outboxId: string,
+  leaseId: string,
+  change: (recipient: OutboxRecipient, message: OutboxMessage) => OutboxRecipient,
+  now: number,
+): OutboxMessage | null {
+  const message = readOutbox(sql, outboxId);
+  if (!message?.recipients.some(({ lease }) => lease?.id === leaseId)) return null;
+  const recipients = message.recipients.map((each) => (each.lease?.id === leaseId ? change(each, message) : each));
+  const changed = { ...message, recipients };
+  saveOutbox(sql, changed, now);
+  return changed;
+}
+
+/** Releases recipients that were not attempted, such as those of a destination on hold. This does not count as an attempt. */
+export function releaseRecipients(
+  sql: SqlStorage,
+  outboxId: string,
+  leaseId: string,
+  ordinals: readonly number[],
+  until: number,
+  reason: string,
+  now: number,
+): void {
+  const release = (each: OutboxRecipient): OutboxRecipient =>
+    ordinals.includes(each.ordinal) ? { ...each, lease: null, nextAttemptAt: until, lastReply: reason } : each;
+  changeLeased(sql, outboxId, leaseId, release, now);
+}
+
+/** Records outcomes of delivery attempts, for the recipients that the lease still holds. */
+export function recordOutcomes(
+  sql: SqlStorage,
+  outboxId: string,
+  leaseId: string,
+  outcomes: readonly RecipientOutcome[],
+  options: AttemptOptions,
+  now: number,
+): void {
+  const byOrdinal = new Map(outcomes.map(({ ordinal, outcome }) => [ordinal, outcome]));
+  let failures = 0;
+  const end = (each: OutboxRecipient, message: OutboxMessage): OutboxRecipient => {
+    const outcome = byOrdinal.get(each.ordinal);
+    if (!outcome) return each;
+    const ended = endAttempt(message, each, outcome, options, now);
+    if (ended.state === 'failed' && message.kind === 'message') failures += 1;
+    return ended;
+  };
+  const changed = changeLeased(sql, outboxId, leaseId, end, now);
+  if (failures > 0) countFailures(sql, failures, now);
+  if (changed) announceDelivery(sql, changed.position, now);
+}
+
+function endAttempt(
+  message: OutboxMessage,
+  before: OutboxRecipient,
+  outcome: AttemptOutcome,
+  { policy, jitter }: AttemptOptions,
+  now: number,
+): OutboxRecipient {
+  const { attempts, queuedAt, isUncertain } = before;
+  const progress = decideProgress({ attempts, queuedAt, isUncertain }, outcome, now, jitter, policy);
+  const isLate = progress.state === 'deferred' && message.warnedAt === null && now - queuedAt >= policy.warnAfterMs;
+  const due = progress.state === 'failed' ? 'failed' : isLate ? 'delayed' : null;
+  return { ...before, ...progress, lease: null, lastAttemptAt: now, report: due === null ? null : { due, id: null } };
+}

@@ -1,0 +1,153 @@
+/** Tests `npm start` and `npm run dev` on a clean clone, and with local state of another version. */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, describe, expect, it } from 'vitest';
+import { freePort, startServer } from '../../support/server.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const scratch = mkdtempSync(join(tmpdir(), 'tessera-clone-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** Copies the files that a clone has, and links the installed packages. */
+function cloneInto(folder: string): void {
+  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
+  for (const path of listed.split('\n').filter((line) => line !== '' && existsSync(join(ROOT, line)))) {
+    if (/^(?:test|docs|bench|clients)\//.test(path)) continue;
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    cpSync(join(ROOT, path), join(folder, path));
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+}
+
+/** Waits until a process prints a text or exits. */
+function untilPrinted(child: ChildProcess, text: string): Promise<string> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      output += chunk;
+      if (output.includes(text)) resolve(output);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+    child.once('exit', (status) => reject(new Error(`exited with ${status}:\n${output}`)));
+  });
+}
+
+it('`npm run dev` serves every product from a clean clone', async () => {
+  const clone = join(scratch, 'clone');
+  cloneInto(clone);
+  const port = await freePort();
+  const { TESSERA_PREBUILT: _, ...environment } = process.env;
+  const child = spawn(process.execPath, ['dev/local/dev.ts', '--port', String(port), '--inspector-port', '0'], {
+    cwd: clone,
+    env: { ...environment, WRANGLER_SEND_METRICS: 'false' },
+  });
+  try {
+    await untilPrinted(child, 'Ready on');
+    const get = async (path: string) => {
+      const response = await fetch(`http://localhost:${port}${path}`);
+      return { status: response.status, text: await response.text() };
+    };
+    expect(JSON.parse((await get('/v1/health')).text)).toMatchObject({ status: 'ok', warnings: [] });
+    expect((await get('/v1/scores')).status).toBe(200);
+    expect((await get('/_/mail')).status).toBe(200);
+    // This answer needs a query, because only DIRECTORY knows that there is no such key or bucket. So its tables exist.
+    expect((await get('/no-bucket/key')).text).toContain('<Code>NoSuchBucket</Code>');
+    const registration = await fetch(`http://localhost:${port}/v1/auth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'me@example.test', password: 'correct horse battery', name: 'Me' }),
+    });
+    expect(registration.status).toBe(201);
+  } finally {
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.kill();
+    await exited;
+  }
+});
+
+describe('DIRECTORIES', () => {
+  it('is refused unless it is 1, 5, 21 or 85', async () => {
+    const env = { ...process.env, DIRECTORIES: '3' };
+    const { status, stderr } = spawnSync(process.execPath, ['dev/local/start.ts'], {
+      cwd: ROOT,
+      env,
+      encoding: 'utf8',
+    });
+    expect([status, stderr.trim()]).toEqual([2, 'DIRECTORIES must be one of 1, 5, 21, 85.']);
+  });
+
+  /** Counts the database files with the tables of DIRECTORY. */
+  function countDirectories(state: string): number {
+    const folder = join(state, 'd1/miniflare-D1DatabaseObject');
+    const files = readdirSync(folder).filter((name) => name.endsWith('.sqlite') && name !== 'metadata.sqlite');
+    return files.filter((name) => {
+      const database = new DatabaseSync(join(folder, name), { readOnly: true });
+      const table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'mail_account'").get();
+      database.close();
+      return table !== undefined;
+    }).length;
+  }
+
+  it('adds databases for people to local state that had one, with their tables', async () => {
+    await using server = await startServer({ directories: 1 });
+    await server.stop();
+    await server.start({}, 21);
+    expect(countDirectories(server.directory)).toBe(21);
+    expect((await server.call('GET', '/v1/health', undefined, null)).body).toMatchObject({
+      status: 'ok',
+      warnings: [],
+    });
+  });
+});
+
+describe('local state of another version', () => {
+  /** Writes state of another version. @param record content of the file beside the state, or null for none. */
+  function start(record: string | null, script = 'dev/local/start.ts') {
+    const state = mkdtempSync(join(scratch, 'state-'));
+    const stores = script === 'dev/local/dev.ts' ? join(state, 'v3') : state;
+    mkdirSync(join(stores, 'd1'), { recursive: true });
+    if (record !== null) writeFileSync(join(stores, 'migrations.json'), record);
+    return new Promise<{ status: number | null; output: string; stores: string }>((resolve, reject) => {
+      const env = { ...process.env, STATE_DIR: state, DEV_VARS: join(state, 'dev.vars') };
+      freePort().then((port) => {
+        const child = spawn(process.execPath, [script], { cwd: ROOT, env: { ...env, PORT: String(port) } });
+        let output = '';
+        for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk));
+        child.once('exit', (status) => resolve({ status, output, stores }));
+      }, reject);
+    });
+  }
+
+  it.each(['dev/local/start.ts', 'dev/local/dev.ts'])(
+    'is refused by %s with a sentence that says what to do',
+    async (script) => {
+      const { status, output, stores } = await start(null, script);
+      expect([status, output.trim()]).toEqual([
+        1,
+        `The local state in ${stores} is from an earlier version. Delete the folder (rm -r '${stores}'), or set STATE_DIR to another one.`,
+      ]);
+    },
+  );
+
+  it('is refused if one of its migrations was rewritten or is unknown, and is left unchanged', async () => {
+    const record = JSON.stringify({ 'directory/0000_initial.sql': 'another hash', 'mailbox/0007_later.sql': 'a hash' });
+    const { status, output, stores } = await start(record);
+    expect(status).toBe(1);
+    expect(output).toContain('(directory/0000_initial.sql, mailbox/0007_later.sql)');
+    expect(readFileSync(join(stores, 'migrations.json'), 'utf8')).toBe(record);
+  });
+});

@@ -1,0 +1,112 @@
+/** Tests several boards, any part of the ranks, and the builder of embedded boards. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, expectAccessible, hasChromium, openTab } from '../../web/browser/chromium.ts';
+import { useStage } from '../../web/browser/stage.ts';
+import { expectLogo, postPlayers, readTopList, setLogo } from './leaderboard-page.ts';
+
+describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
+  const stage = useStage();
+  let gameToken: string;
+
+  beforeAll(async () => {
+    gameToken = await postPlayers(stage.server);
+  });
+
+  it('goes to any rank, page by page', async () => {
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
+    const ranks = page.getByRole('region', { name: 'All ranks' });
+    await ranks.getByLabel('Go to rank').fill('5');
+    await ranks.getByRole('button', { name: 'Go', exact: true }).click();
+    const first = ranks.locator('.standings .rank').first();
+    await eventually(() => first.innerText()).toBe('5');
+    await ranks.getByText(/^Ranks 5 to \d+ of \d+$/).waitFor();
+    await expectAccessible(page);
+    await ranks.getByRole('button', { name: 'Lower ranks' }).click();
+    await eventually(async () => Number(await first.innerText())).toBeGreaterThan(20);
+    await page.goBack();
+    await eventually(() => first.innerText()).toBe('5');
+    await ranks.getByRole('button', { name: 'Close' }).click();
+    await eventually(() => ranks.getByRole('table').count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows several boards, each with its title, season and scores', async () => {
+    const id = `laps-${crypto.randomUUID().slice(0, 8)}`;
+    const rules = { title: `Laps ${id}`, sort: 'asc', operator: 'best', period: 'week', public: true };
+    expect((await stage.server.call('PUT', `/v1/boards/${id}`, rules)).status).toBe(200);
+    const updates = [
+      { user_id: 'fast', user_name: 'Fast', points: 61 },
+      { user_id: 'slow', user_name: 'Slow', points: 75 },
+    ];
+    await stage.server.call('POST', `/v1/boards/${id}/scores/batch`, { updates }, gameToken);
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
+    await page.getByRole('combobox', { name: /^Board/ }).selectOption(rules.title);
+    await page.getByRole('heading', { name: rules.title }).waitFor();
+    await eventually(() => readTopList(page)).toEqual(['1 Fast 61', '2 Slow 75']);
+    await page.getByText(/^Week of .* 2 players/).waitFor();
+    await page.getByText(/^Ends in /).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await expectAccessible(page);
+    const posted = { user_id: 'faster', user_name: 'Faster', points: 59 };
+    await stage.server.call('POST', `/v1/boards/${id}/scores`, posted, gameToken);
+    await eventually(() => readTopList(page)).toEqual(['1 Faster 59', '2 Fast 61', '3 Slow 75']);
+    await page.getByRole('button', { name: 'Slow', exact: true }).first().click();
+    await page.getByRole('region', { name: 'Player' }).getByText('#3').waitFor();
+    expect(new URL(page.url()).hash).toContain(`board=${id}`);
+    await page.getByRole('combobox', { name: /^Board/ }).selectOption('Main board');
+    await eventually(async () => (await readTopList(page)).length).toBe(10);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows the title and the logo that an operator gave the main board, also where it is embedded', async () => {
+    const title = `Cup & “${crypto.randomUUID().slice(0, 8)}”`;
+    const path = '/v1/boards/default';
+    expect((await stage.server.call('PUT', path, { title })).status).toBe(200);
+    await setLogo(stage.server, 'default');
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
+    await page.getByRole('heading', { name: title }).waitFor();
+    await expectLogo(page.locator('.board-head'));
+    await page.getByText('Put this board on your own page').click();
+    await expectLogo(page.frameLocator('iframe[title="Preview"]').locator('body'));
+    await page.getByText(`title="${title.replace('&', '&amp;')}"`).waitFor();
+    await expectAccessible(page);
+    await page.goto(`${stage.server.url}/_/embed/leaderboard`);
+    await page.getByRole('heading', { name: title }).waitFor();
+    await expectLogo(page.locator('body'));
+    await expectAccessible(page);
+    expect((await stage.server.call('DELETE', `${path}/logo`)).status).toBe(204);
+    expect((await stage.server.call('PUT', path, { title: 'Leaderboard' })).status).toBe(200);
+    await page.reload();
+    await page.locator('.standings').waitFor();
+    expect(await page.locator('.board-logo').count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('builds the code of an embedded board with a preview, and copies it', async () => {
+    const { page, troubles } = await openTab(stage.browser, { colorScheme: 'light' });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${stage.server.url}/_/leaderboard`);
+    await page.getByText('Put this board on your own page').click();
+    await page.getByRole('combobox', { name: /^Rows/ }).selectOption('3');
+    await page.getByRole('combobox', { name: /^Colours/ }).selectOption('Dark');
+    await page.getByRole('spinbutton', { name: 'Width' }).fill('400');
+    const preview = page.frameLocator('iframe[title="Preview"]');
+    await eventually(() => preview.locator('.standings tbody tr').count()).toBe(3);
+    await eventually(() => preview.locator('html').getAttribute('data-scheme')).toBe('dark');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('Copied.').waitFor();
+    const code = await page.evaluate(() => navigator.clipboard.readText());
+    expect(code).toBe(
+      `<iframe src="${stage.server.url}/_/embed/leaderboard?rows=3&amp;theme=dark" width="400" height="280" title="Leaderboard"></iframe>`,
+    );
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+});

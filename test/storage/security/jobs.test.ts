@@ -1,0 +1,127 @@
+/** Tests that a job has the rights of the user who started it, and that only that user, the bucket's owner and operators see it. */
+import {
+  CreateBucketCommand,
+  ListObjectsV2Command,
+  PutBucketPolicyCommand,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { createJobClient } from '../../support/storage/jobs.ts';
+import { createSdkClient } from '../../support/storage/s3-client.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+async function createUser() {
+  const key = await server.createAccessKey(`user-${crypto.randomUUID()}`);
+  return { ...key, s3: createSdkClient(server.url, key), jobs: createJobClient(server, key) };
+}
+type User = Awaited<ReturnType<typeof createUser>>;
+
+async function makeBucket({ s3 }: User, ...statements: object[]): Promise<string> {
+  const Bucket = `jobs-${crypto.randomUUID()}`;
+  await s3.send(new CreateBucketCommand({ Bucket }));
+  for (const Key of ['open/1', 'open/2', 'closed/1']) await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }));
+  const Statement = statements.map((statement) => ({ Effect: 'Allow', ...statement }));
+  const named = JSON.stringify({ Version: '2012-10-17', Statement }).replaceAll('BUCKET', Bucket);
+  if (statements.length > 0) await s3.send(new PutBucketPolicyCommand({ Bucket, Policy: named }));
+  return Bucket;
+}
+
+const namesIn = async ({ s3 }: User, Bucket: string) =>
+  ((await s3.send(new ListObjectsV2Command({ Bucket }))).Contents ?? []).map(({ Key }) => Key);
+
+it('a stranger starts, sees and cancels nothing', async () => {
+  const [owner, stranger] = [await createUser(), await createUser()];
+  const Bucket = await makeBucket(owner);
+  for (const kind of ['empty', 'delete', 'count']) {
+    const refused = await stranger.jobs.call('POST', '', { kind, bucket: Bucket });
+    expect([kind, refused.status, refused.body.code]).toEqual([kind, 403, 'access_denied']);
+  }
+  const { job_id } = await owner.jobs.run({ kind: 'count', bucket: Bucket });
+  for (const [method, path] of [
+    ['GET', `/${job_id}`],
+    ['POST', `/${job_id}/cancel`],
+  ] as const) {
+    expect((await stranger.jobs.call(method, path)).status).toBe(404);
+    expect((await server.call(method, `/v1/storage/jobs${path}`, undefined, null)).status).toBe(401);
+  }
+  expect((await stranger.jobs.call('GET')).body.data).toEqual([]);
+  expect((await owner.jobs.call('GET', `/${job_id}`)).status).toBe(200);
+  const body = { kind: 'copy', bucket: Bucket, target: { bucket: await makeBucket(stranger), prefix: '' } };
+  expect((await owner.jobs.call('POST', '', body)).status).toBe(403);
+  expect((await server.call('POST', '/v1/storage/jobs', { kind: 'count', bucket: Bucket }, null)).status).toBe(401);
+  expect(await namesIn(owner, Bucket)).toHaveLength(3);
+});
+
+it('a user with a policy deletes what the policy allows, and the rest is reported', async () => {
+  const [owner, guest] = [await createUser(), await createUser()];
+  const Principal = { AWS: guest.userId };
+  const Bucket = await makeBucket(
+    owner,
+    { Principal, Action: 's3:ListBucket', Resource: 'arn:aws:s3:::BUCKET' },
+    { Principal, Action: 's3:DeleteObject', Resource: 'arn:aws:s3:::BUCKET/open/*' },
+  );
+  const job = await guest.jobs.run({ kind: 'delete', bucket: Bucket });
+  expect([job.state, job.counts.objects_deleted, job.counts.denied]).toEqual(['done', 2, 1]);
+  expect(job.obstacles).toEqual([{ key: 'closed/1', reason: 'denied' }]);
+  expect(await namesIn(owner, Bucket)).toEqual(['closed/1']);
+  // The owner of the bucket must see jobs that others started.
+  expect((await owner.jobs.call('GET', `/${job.job_id}`)).body.state).toBe('done');
+});
+
+it('a token does no more than its scopes', async () => {
+  const owner = await createUser();
+  const Bucket = await makeBucket(owner);
+  const create = async (body: object) =>
+    (await server.call('POST', '/v1/iam/tokens', { name: 't', ...body })).body.token;
+  const readOnly = await create({ user_id: owner.userId, scopes: ['objects:read'] });
+  const both = await create({ user_id: owner.userId, scopes: ['objects:read', 'objects:write'] });
+  const body = { kind: 'delete', bucket: Bucket };
+  const send = (token: string) => server.call('POST', '/v1/storage/jobs', body, token);
+  expect((await send(readOnly)).status).toBe(403);
+  expect((await server.call('GET', '/v1/storage/jobs', undefined, readOnly)).status).toBe(200);
+  expect((await send(both)).status).toBe(202);
+});
+
+it('a signature covers the body of the request', async () => {
+  const owner = await createUser();
+  const Bucket = await makeBucket(owner);
+  const { jobs } = owner;
+  expect((await jobs.call('POST', '', { kind: 'count', bucket: Bucket })).status).toBe(202);
+  const wrong = createJobClient(server, { ...owner, secretAccessKey: 'wrong' });
+  expect((await wrong.call('POST', '', { kind: 'count', bucket: Bucket })).status).toBe(401);
+  const realFetch = globalThis.fetch;
+  globalThis.fetch = (input, init) =>
+    realFetch(input, { ...init, body: JSON.stringify({ kind: 'empty', bucket: Bucket }) });
+  try {
+    expect((await jobs.call('POST', '', { kind: 'count', bucket: Bucket })).status).toBe(401);
+  } finally {
+    globalThis.fetch = realFetch;
+  }
+  expect(await namesIn(owner, Bucket)).toHaveLength(3);
+});
+
+it('requests are checked', async () => {
+  const { jobs, ...owner } = await createUser();
+  const bucket = await makeBucket({ ...owner, jobs });
+  for (const body of [
+    {},
+    { kind: 'explode', bucket },
+    { kind: 'restore', bucket },
+    { kind: 'restore', bucket, at: 'yesterday' },
+    { kind: 'delete', bucket, at: '2026-01-01T00:00:00Z' },
+    { kind: 'copy', bucket },
+    { kind: 'count', bucket, more: 1 },
+  ]) {
+    expect([body, (await jobs.call('POST', '', body)).status]).toEqual([body, 400]);
+  }
+  const versions = await jobs.call('POST', '', { kind: 'restore', bucket, at: '2026-01-01T00:00:00Z' });
+  expect([versions.status, versions.body.code]).toEqual([409, 'not_versioned']);
+  expect((await jobs.call('POST', '', { kind: 'count', bucket: 'no-such-bucket' })).status).toBe(404);
+});

@@ -1,0 +1,38 @@
+/** Erases the seasons of deleted boards: their objects, their archives and their rows. */
+
+import { addressesOf } from '../../../durable-objects/leaderboard/protocol.ts';
+import { logError } from '../../shared/telemetry/log.ts';
+import { nextSeason } from '../domain/season-name.ts';
+import { seasonStub, shardStub } from '../objects.ts';
+import { removeSeasonFiles } from '../records/archive-files.ts';
+import { createBoardStore } from '../records/board-store.ts';
+import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
+import { BOARD_KNOWN_MS, toBoard } from './boards.ts';
+
+/** Time from the deletion of a board to the erasure of its seasons. Isolates that cache the board may write to it in between. */
+const ERASE_AFTER_MS = 6 * BOARD_KNOWN_MS;
+
+export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {
+  const boards = createBoardStore(env.DIRECTORY);
+  for (const row of await boards.listDeleted(now - ERASE_AFTER_MS)) {
+    try {
+      const seasons = await createSeasonStore(env.DIRECTORY).listAll(toBoard(row).ref);
+      const [newest] = seasons;
+      const prepared = newest === undefined ? null : nextSeason(newest.season);
+      if (newest !== undefined && prepared !== null)
+        await eraseSeason(env, { ...newest, season: prepared, erasedAt: null });
+      for (const season of seasons) await eraseSeason(env, season);
+      await boards.remove(row.board);
+    } catch (error) {
+      logError('leaderboard_board_erase_failed', error, { board: row.board });
+    }
+  }
+}
+
+async function eraseSeason(env: Env, { season, shards, erasedAt }: SeasonRow): Promise<void> {
+  await seasonStub(env, season).destroy({ season, shards });
+  const addresses = erasedAt === null ? addressesOf({ season, shards }) : [];
+  await Promise.all(addresses.map((address) => shardStub(env, address).destroy()));
+  await removeSeasonFiles(env, season);
+  await createSeasonStore(env.DIRECTORY).remove(season);
+}

@@ -1,0 +1,58 @@
+/** The boards: `default`, the monthly board of the specification, and those that operators created. */
+import { POINTS_MAX } from '../../../durable-objects/leaderboard/protocol.ts';
+import { DEFAULT_RULES, DEFAULT_TITLE } from '../domain/score-rules.ts';
+import { type BoardPeriods, toBoardRef } from '../domain/season-name.ts';
+import { type BoardRow, createBoardStore } from '../records/board-store.ts';
+
+export type Board = BoardPeriods & Readonly<Omit<BoardRow, 'id' | 'createdAt' | 'deletedAt'>>;
+
+/**
+ * The board `default` with its initial title. Posts and reads of scores use it as it is. Only `GET /v1/boards/default` reads the
+ * title and the logo that an operator has set.
+ */
+export const DEFAULT_BOARD: Board = {
+  ...DEFAULT_RULES,
+  board: 'default',
+  ref: '',
+  title: DEFAULT_TITLE,
+  period: 'month',
+  isPublic: true,
+  logo: null,
+  pointsMax: POINTS_MAX,
+};
+
+export const toBoard = (row: BoardRow): Board =>
+  row.board === DEFAULT_BOARD.board
+    ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo }
+    : { ...row, ref: toBoardRef(row.board, row, row.id) };
+
+/** The row of the board `default`, which stores its title. The other columns repeat its fixed rules. */
+export const toDefaultRow = (title: string, createdAt: number): BoardRow => {
+  const { board, sort, operator, period, isPublic, pointsMax } = DEFAULT_BOARD;
+  return { board, id: '', title, sort, operator, period, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
+};
+
+interface Known {
+  readonly at: number;
+  readonly board: Board;
+}
+
+/** Time for which an isolate caches a board. Until then it uses a changed or deleted board in its old form. */
+export const BOARD_KNOWN_MS = 10_000;
+const KNOWN_MAX = 256;
+const known = new Map<string, Known>();
+
+export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<Board | null> {
+  if (name === DEFAULT_BOARD.board) return DEFAULT_BOARD;
+  const now = Date.now();
+  const cached = known.get(name);
+  if (cached !== undefined && Math.abs(now - cached.at) < BOARD_KNOWN_MS) return cached.board;
+  const row = await createBoardStore(env.DIRECTORY).find(name);
+  if (row === null) return null;
+  if (known.size >= KNOWN_MAX) known.clear();
+  const board = toBoard(row);
+  known.set(name, { at: now, board });
+  return board;
+}
+
+export const forgetBoard = (name: string): boolean => known.delete(name);

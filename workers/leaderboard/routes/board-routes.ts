@@ -1,0 +1,159 @@
+/** Routes of boards. Operators create, change and delete boards. Everyone may list and read the public ones. */
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Context, Next } from 'hono';
+import { requireOperator, requireOperatorOrScope } from '../../identity/index.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  sendPage,
+  sendProblem,
+} from '../../shared/json/json-api.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { type Board, DEFAULT_BOARD, findBoard, forgetBoard, toBoard, toDefaultRow } from '../boards/boards.ts';
+import { boardParamsSchema, boardRulesSchema, boardSchema, defaultBoardSchema, logoPath } from '../contract.ts';
+import { type BoardRow, createBoardStore } from '../records/board-store.ts';
+import { OPERATOR, PUBLIC } from './callers.ts';
+import { type LeaderboardError, toProblem } from './errors.ts';
+import { boardOf } from './mounts.ts';
+
+/** Maximum number of boards. It limits the number of objects, because each board has a season of many objects per period. */
+const BOARDS_MAX = 100;
+
+const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}' as const };
+
+export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
+  const list = createRoute({
+    ...PUBLIC,
+    method: 'get',
+    path: '/v1/boards',
+    operationId: 'listBoards',
+    summary: 'The public boards beside `default`. Operators also see the others',
+    request: { query: pageQuerySchema },
+    responses: { 200: jsonContent(pageSchema(boardSchema), 'A page of boards'), ...problemResponses(400, 401, 403) },
+  });
+  api.openapi(list, async (c) => {
+    const isOperator = c.req.header('authorization') !== undefined;
+    const caller = isOperator ? await requireOperator(c) : ok(null);
+    if (!caller.ok) return sendProblem(c, caller.error);
+    const store = createBoardStore(c.env.DIRECTORY);
+    return sendPage(c, c.req.valid('query'), {
+      read: (after, limit) => store.list(after, limit, !isOperator),
+      keyOf: (row) => row.board,
+      toItem: (row) => toBoardJson(toBoard(row), row.createdAt),
+    });
+  });
+
+  const putDefault = createRoute({
+    ...OPERATOR,
+    method: 'put',
+    path: '/v1/boards/default',
+    operationId: 'putDefaultBoard',
+    summary: 'Change the title of the board `default`. Its other members never change, and may be left out',
+    request: jsonBody(defaultBoardSchema),
+    responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 409) },
+  });
+  api.openapi(putDefault, async (c) => {
+    const { title, ...rules } = c.req.valid('json');
+    const { board, ...fixed } = toBoardJson(DEFAULT_BOARD, null);
+    const isSame = Object.entries(rules).every(([name, value]) => value === fixed[name as keyof typeof fixed]);
+    if (!isSame) return sendProblem(c, toProblem({ kind: 'default_rules_fixed' }));
+    const row = await createBoardStore(c.env.DIRECTORY).put(toDefaultRow(title, createClock(c.env)()));
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title, public: true });
+    return c.json(toBoardJson(toBoard(row), null), 200);
+  });
+
+  const put = createRoute({
+    ...ROUTE,
+    method: 'put',
+    operationId: 'putBoard',
+    summary: 'Create a board, or change its title, visibility and limit. The other members never change',
+    request: { params: boardParamsSchema, ...jsonBody(boardRulesSchema) },
+    responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 409) },
+  });
+  api.openapi(put, async (c) => {
+    const { board } = c.req.valid('param');
+    const { public: isPublic, max_points_per_post: pointsMax, ...rules } = c.req.valid('json');
+    const createdAt = createClock(c.env)();
+    const id = crypto.randomUUID().slice(0, 8);
+    const wanted = { ...rules, board, id, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
+    const written = await putBoard(c.env, wanted);
+    forgetBoard(board);
+    if (!written.ok) return sendProblem(c, toProblem(written.error));
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title: rules.title, public: isPublic });
+    return c.json(toBoardJson(toBoard(written.value), written.value.createdAt), 200);
+  });
+
+  const get = createRoute({
+    ...PUBLIC,
+    method: 'get',
+    path: '/v1/boards/{board}',
+    operationId: 'getBoard',
+    summary: 'One board, also `default`. One that is not public is for operators and tokens with its scope',
+    request: { params: boardParamsSchema },
+    responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 404) },
+  });
+  api.openapi(get, async (c) => {
+    const { board: name } = c.req.valid('param');
+    const row = await createBoardStore(c.env.DIRECTORY).find(name);
+    if (name === DEFAULT_BOARD.board) return c.json(toBoardJson(row ? toBoard(row) : DEFAULT_BOARD, null), 200);
+    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
+    return c.json(toBoardJson(toBoard(row), row.createdAt), 200);
+  });
+
+  const remove = createRoute({
+    ...ROUTE,
+    method: 'delete',
+    operationId: 'deleteBoard',
+    summary: 'Delete a board with all its seasons permanently. Cron erases them after a minute',
+    request: { params: boardParamsSchema },
+    responses: { 204: { description: 'Deleted' }, ...problemResponses(400, 401, 403, 404, 409) },
+  });
+  api.openapi(remove, async (c) => {
+    const { board: name } = c.req.valid('param');
+    if (name === DEFAULT_BOARD.board) return sendProblem(c, toProblem({ kind: 'default_not_deletable' }));
+    const store = createBoardStore(c.env.DIRECTORY);
+    if ((await store.find(name)) === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
+    await recordAudit(c, 'board.delete', { type: 'board', id: name });
+    await store.markDeleted(name, createClock(c.env)());
+    forgetBoard(name);
+    return c.body(null, 204);
+  });
+}
+
+async function putBoard(env: Env, wanted: BoardRow): Promise<Result<BoardRow, LeaderboardError>> {
+  const store = createBoardStore(env.DIRECTORY);
+  const isFull = (await store.find(wanted.board)) === null && (await store.count()) >= BOARDS_MAX;
+  if (isFull) return err({ kind: 'too_many_boards', boardsMax: BOARDS_MAX });
+  const written = await store.put(wanted);
+  if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
+  const isSame =
+    written.sort === wanted.sort && written.operator === wanted.operator && written.period === wanted.period;
+  return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
+}
+
+/** Middleware for the paths of a board. A board that is not public requires an operator or a token with the board's scope. */
+export async function admitReader(c: Context<JsonApiEnv>, next: Next) {
+  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
+  const board = isRead ? await findBoard(c.env, boardOf(c)) : null;
+  if (board === null || board.isPublic) return next();
+  const caller = await requireOperatorOrScope(c, `board:${board.board}:read`);
+  return caller.ok ? next() : sendProblem(c, caller.error);
+}
+
+const toBoardJson = (board: Board, createdAt: number | null) => ({
+  board: board.board,
+  title: board.title,
+  sort: board.sort,
+  operator: board.operator,
+  period: board.period,
+  public: board.isPublic,
+  max_points_per_post: board.pointsMax,
+  logo: board.logo === null ? null : logoPath(board.board, board.logo),
+  created_at: createdAt === null ? null : new Date(createdAt).toISOString(),
+});

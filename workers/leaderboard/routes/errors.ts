@@ -1,0 +1,57 @@
+/** Every error of the leaderboard, with its problem in the API. */
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { UNAVAILABLE } from '../objects.ts';
+import type { WriteError } from '../score-writer.ts';
+
+export type LeaderboardError =
+  | WriteError
+  | { readonly kind: 'board_rules_fixed' | 'default_rules_fixed' | 'default_not_deletable' | 'board_being_deleted' }
+  | { readonly kind: 'bad_logo' | 'private_url' | 'unknown_player' }
+  | { readonly kind: 'no_webhook' | 'no_logo'; readonly board: string }
+  | { readonly kind: 'too_many_boards'; readonly boardsMax: number }
+  | { readonly kind: 'not_current' | 'season_running' | 'season_closing'; readonly season: string };
+
+export function toProblem(error: LeaderboardError): Problem {
+  switch (error.kind) {
+    case 'season_sealed':
+      return problem(409, error.kind, 'The season is closed and accepts no new scores.');
+    case 'event_conflict':
+      return problem(409, error.kind, `This player used the event_id with ${error.points} points before.`);
+    case 'score_overflow':
+      return problem(409, error.kind, 'The score would exceed 9007199254740991.');
+    case 'unknown_season':
+      return problem(404, error.kind, `Season ${error.season} not found.`);
+    case 'unknown_board':
+      return problem(404, error.kind, `Board ${error.board} not found.`);
+    case 'board_rules_fixed':
+      return problem(409, error.kind, 'Sort, operator and period of a board cannot change. Create another board.');
+    case 'default_rules_fixed':
+      return problem(409, 'board_rules_fixed', 'Of the board default, only the title and the logo can change.');
+    case 'default_not_deletable':
+      return problem(409, 'board_rules_fixed', 'The board default cannot be deleted.');
+    case 'too_many_boards':
+      return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards.`);
+    case 'board_being_deleted':
+      return problem(409, error.kind, 'The board of this name is being deleted. Retry in some minutes.');
+    case 'no_webhook':
+      return problem(404, error.kind, `Board ${error.board} has no webhook.`);
+    case 'no_logo':
+      return problem(404, error.kind, `Board ${error.board} has no such logo.`);
+    case 'bad_logo':
+      return problem(400, error.kind, 'Send a PNG or WebP of at most 1024 by 1024 pixels.');
+    case 'private_url':
+      return problem(400, 'invalid_request', 'url must be an https address of a public host.');
+    case 'too_many_points':
+      return problem(400, 'invalid_request', `points exceed ${error.pointsMax}, the limit of the board.`);
+    case 'unknown_player':
+      return problem(404, error.kind, 'The player has no score in this season.');
+    case 'unavailable':
+      return UNAVAILABLE;
+    case 'not_current':
+      return problem(409, error.kind, `Only the current season can be watched. ${error.season} is not current.`);
+    case 'season_running':
+      return problem(409, error.kind, `The month ${error.season} is not over.`);
+    case 'season_closing':
+      return problem(409, error.kind, `Season ${error.season} is being archived. Retry in a minute.`);
+  }
+}

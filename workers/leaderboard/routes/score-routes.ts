@@ -1,0 +1,119 @@
+/** `POST …/scores` and its batch, for game servers with the scope `scores:write`. No other route adds to scores. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { MiddlewareHandler } from 'hono';
+import { requireScope, toActor } from '../../identity/index.ts';
+import {
+  admitToRoute,
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  problemSchema,
+  rateLimited,
+  sendProblem,
+  toValidationProblem,
+} from '../../shared/json/json-api.ts';
+import { type Problem, toProblemBody } from '../../shared/json/problem.ts';
+import {
+  BATCH_BODY_BYTES_MAX,
+  batchSchemaOf,
+  SCORE_BODY_BYTES_MAX,
+  scoredSchema,
+  type UpdateJson,
+} from '../contract.ts';
+import { type WriteResult, type WrittenScore, writeScores } from '../score-writer.ts';
+import { toProblem } from './errors.ts';
+import { boardOf, type Mount } from './mounts.ts';
+
+const refusedSchema = problemSchema
+  .extend({ user_id: z.string().optional(), event_id: z.string().optional() })
+  .openapi('RefusedUpdate', { description: 'Repeats the ids of the update' });
+type RefusedUpdate = z.infer<typeof refusedSchema>;
+const batchAnswerSchema = z.object({ results: z.array(z.union([scoredSchema, refusedSchema])) });
+
+const SECURITY = { security: [{ bearer: [] }], tags: ['leaderboard'] };
+
+export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
+  const single = createRoute({
+    ...SECURITY,
+    method: 'post',
+    path: `${mount.prefix}/scores`,
+    operationId: mount.idOf('addScore'),
+    summary: 'Add the points of a win that the game server has validated',
+    middleware: admitPosts(SCORE_BODY_BYTES_MAX),
+    request: { ...mount.inPath, ...jsonBody(mount.update) },
+    responses: {
+      200: jsonContent(scoredSchema, 'The player with the new score'),
+      ...problemResponses(400, 401, 403, 404, 409, 413, 429, 503),
+    },
+  });
+  api.openapi(single, async (c) => {
+    const [result] = await writeScores(c.env, [toUpdate(c.req.valid('json'))], boardOf(c));
+    if (result === undefined) throw new Error('an update has a result');
+    return result.ok ? c.json(toScoredJson(result.value), 200) : sendProblem(c, toProblem(result.error));
+  });
+
+  const batch = createRoute({
+    ...SECURITY,
+    method: 'post',
+    path: `${mount.prefix}/scores/batch`,
+    operationId: mount.idOf('addScores'),
+    summary: 'Add up to 1,000 wins. Each succeeds or fails by itself',
+    middleware: admitPosts(BATCH_BODY_BYTES_MAX),
+    request: { ...mount.inPath, ...jsonBody(batchSchemaOf(mount.updateName)) },
+    responses: {
+      200: jsonContent(batchAnswerSchema, 'A result or a problem for each update, in order'),
+      ...problemResponses(400, 401, 403, 413, 429),
+    },
+  });
+  api.openapi(batch, async (c) => {
+    const parsed = c.req.valid('json').updates.map((update) => mount.update.safeParse(update));
+    const good = parsed.flatMap((each) => (each.success ? [toUpdate(each.data)] : []));
+    const written: WriteResult[] = await writeScores(c.env, good, boardOf(c));
+    let next = 0;
+    const updates = c.req.valid('json').updates;
+    const refuse = (place: number, problem: Problem): RefusedUpdate =>
+      ({ ...toProblemBody(problem, c.get('requestId')), ...idsOf(updates[place]) }) as RefusedUpdate;
+    const results = parsed.map((each, place) => {
+      if (!each.success) return refuse(place, toValidationProblem(each.error));
+      const result = written[next++];
+      if (result === undefined) throw new Error('an update has a result');
+      return result.ok ? toScoredJson(result.value) : refuse(place, toProblem(result.error));
+    });
+    return c.json({ results }, 200);
+  });
+}
+
+/** The ids of a refused update, for its result. The update may be invalid, so its members are checked. */
+function idsOf(update: unknown): { user_id?: string; event_id?: string } {
+  const entries = typeof update === 'object' && update !== null ? Object.entries(update) : [];
+  return Object.fromEntries(
+    entries.filter(([name, value]) => /^(?:user|event)_id$/.test(name) && typeof value === 'string'),
+  );
+}
+
+/** Checks the caller and the request rate before a body of at most this length is read. */
+function admitPosts(jsonBytesMax: number): MiddlewareHandler<JsonApiEnv> {
+  return async (c, next) => {
+    const caller = await requireScope(c, 'scores:write');
+    if (!caller.ok) return sendProblem(c, caller.error);
+    if (!(await admitToRoute(c, 'token', toActor(caller.value).id))) return sendProblem(c, rateLimited('token'));
+    c.set('jsonBytesMax', jsonBytesMax);
+    return next();
+  };
+}
+
+const toUpdate = ({ user_id, points, user_name, event_id, season }: UpdateJson) => ({
+  userId: user_id,
+  points,
+  userName: user_name ?? null,
+  eventId: event_id ?? null,
+  season,
+});
+
+const toScoredJson = ({ userId, userName, score, rank, season, isDuplicate, asOf, writtenAt }: WrittenScore) => ({
+  user_info: { user_id: userId, user_name: userName, score, rank, season },
+  duplicate: isDuplicate,
+  as_of: new Date(asOf).toISOString(),
+  written_at: new Date(writtenAt).toISOString(),
+});

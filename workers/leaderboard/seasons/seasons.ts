@@ -1,0 +1,73 @@
+/** Resolves the board and the season of a request, and the season's state. */
+
+import type { SeasonAddress } from '../../../durable-objects/leaderboard/protocol.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { type Board, findBoard } from '../boards/boards.ts';
+import { seasonAt, seasonNamed } from '../domain/season-name.ts';
+import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
+
+export interface Season extends SeasonAddress, Readonly<Pick<SeasonRow, 'archive' | 'erasedAt'>> {
+  readonly state: 'current' | 'closing' | 'historical';
+}
+
+export type SeasonError =
+  | { readonly kind: 'unknown_season'; readonly season: string }
+  | { readonly kind: 'unknown_board'; readonly board: string };
+
+/**
+ * Rows of seasons that this isolate has read. Their facts are immutable or only advance: the shards of a current season, the
+ * archive of a historical one.
+ */
+const known = new Map<string, { readonly row: SeasonRow | null; readonly at: number }>();
+const KNOWN_MAX = 256;
+
+/**
+ * Finds a season.
+ * @param label label of its period; default: the current one.
+ * @param board name of its board; default: `default`.
+ */
+export async function findSeason(
+  env: Env,
+  label: string | undefined,
+  now: number,
+  board?: string,
+): Promise<Result<Season, SeasonError>> {
+  const found = await findBoard(env, board);
+  return found === null ? err({ kind: 'unknown_board', board: board ?? '' }) : findSeasonOf(env, found, label, now);
+}
+
+/** Finds a season of a board. @param maxAgeMs maximum age of the cached row of a past season. */
+export async function findSeasonOf(
+  env: Env,
+  board: Board,
+  label: string | undefined,
+  now: number,
+  maxAgeMs = 0,
+): Promise<Result<Season, SeasonError>> {
+  const current = seasonAt(now, board);
+  const wanted = label === undefined ? current : seasonNamed(label, board);
+  if (wanted === null || wanted > current) return err({ kind: 'unknown_season', season: label ?? '' });
+  const cached = known.get(wanted);
+  const isLasting = cached?.row && (wanted === current || cached.row.erasedAt !== null);
+  const row =
+    cached !== undefined && (isLasting || Math.abs(now - cached.at) < maxAgeMs)
+      ? cached.row
+      : await readRow(env, wanted, wanted === current, now);
+  return row === null ? err({ kind: 'unknown_season', season: label ?? '' }) : ok(toSeason(row, now));
+}
+
+async function readRow(env: Env, name: string, isCurrent: boolean, now: number): Promise<SeasonRow | null> {
+  const store = createSeasonStore(env.DIRECTORY);
+  const row = isCurrent ? await store.ensure(name, settingsOf(env).LEADERBOARD_SHARDS, now) : await store.find(name);
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.set(name, { row, at: now });
+  return row;
+}
+
+export function toSeason({ season, shards, archive, erasedAt, endsAt }: SeasonRow, now: number): Season {
+  const state = archive !== null ? 'historical' : now < endsAt ? 'current' : 'closing';
+  return { season, shards, state, archive, erasedAt };
+}
+
+export const forgetSeason = (name: string): boolean => known.delete(name);

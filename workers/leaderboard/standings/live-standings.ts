@@ -1,0 +1,206 @@
+/**
+ * Standings of a season from its objects. One shard answers for a player, a view for the top list, and all shards for a run of the
+ * list. A run omits the players of a shard that does not answer; the ranks count these players by the season's last counts.
+ */
+
+import {
+  addressesOf,
+  LIST_END,
+  LIST_START,
+  type ShardAddress,
+  type ShardRun,
+  type Standings,
+  type StandingsPage,
+  type StandingsReader,
+  startOf,
+  toShardName,
+  type ViewAddress,
+} from '../../../durable-objects/leaderboard/protocol.ts';
+import { logError } from '../../shared/telemetry/log.ts';
+import type { Distribution } from '../domain/distribution.ts';
+import { RunMerger } from '../domain/run-merger.ts';
+import { shardOf } from '../domain/shard-map.ts';
+import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEntry } from '../domain/standing.ts';
+import { toFirstPage } from '../domain/standings-json.ts';
+import { countAboveIn, seasonStub, shardStub, UnavailableError, viewStub, within } from '../objects.ts';
+import type { Season } from '../seasons/seasons.ts';
+
+/** Attempts to read the neighbors of a player whose score changes during the reads. */
+const MOVED_ATTEMPTS = 3;
+const ANSWER_MS = 3_000;
+/** A score below all others, so that `countAbove` of it counts all players. */
+const ALL = -1;
+const EXPORT_ROWS = 2_048;
+
+type Stub = ReturnType<typeof shardStub>;
+
+/** The answers of the shards, and the numbers of the shards that did not answer. */
+interface Answers<T> {
+  readonly answers: readonly T[];
+  readonly missing: readonly number[];
+}
+
+export class LiveStandings implements StandingsReader {
+  readonly #env: Env;
+  readonly #season: Season;
+  readonly #view: ViewAddress;
+  readonly #now: () => number;
+
+  /** Opens the standings of a live season. @param region region of the reader, whose view answers. */
+  constructor(env: Env, season: Season, region: string, now: () => number) {
+    this.#env = env;
+    this.#season = season;
+    this.#view = { season: season.season, shards: season.shards, view: `${region}:0` };
+    this.#now = now;
+  }
+
+  async page(after: StandingKey | null, limit: number, isExact: boolean, minAsOf = 0): Promise<StandingsPage> {
+    if (after === null && !isExact) {
+      try {
+        const top = this.#viewStub().top(this.#view, limit, minAsOf);
+        return toFirstPage(await within(this.#view.view, ANSWER_MS, top), limit);
+      } catch (error) {
+        logError('leaderboard_view_unavailable', error, { season: this.#season.season, view: this.#view.view });
+        // The view did not answer, so the list is merged from all shards.
+        return this.page(null, limit, true);
+      }
+    }
+    const key = after ?? LIST_START;
+    const asOf = this.#now();
+    const { answers, missing } = await this.#ask((shard, address) => shard.run(address, key, 0, limit + 1), isExact);
+    const merged = merge(answers, 'after', limit + 1);
+    const place = sum(answers, (run) => run.countBefore + (run.hasKey ? 1 : 0));
+    const firstRank = merged[0]?.score === key.score ? 1 + sum(answers, (run) => run.countAbove) : place + 1;
+    const entries = rankRun(merged.slice(0, limit), place, firstRank);
+    const next = merged.length > limit ? (entries.at(-1) ?? null) : null;
+    const players = sum(answers, (run) => run.players);
+    return { ...(await this.#addMissing(entries, players, missing, asOf)), next };
+  }
+
+  async keyAtRank(rank: number): Promise<StandingKey> {
+    const { season } = this.#season;
+    const range = await within(season, ANSWER_MS, seasonStub(this.#env, season).findRank(this.#season, rank));
+    if (range === null) return LIST_END;
+    let { low, high } = range;
+    // With more than 65,536 different scores, a bucket contains several scores. A binary search over the shards then finds the
+    // score.
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      const [above = 0] = await countAboveIn(this.#env, addressesOf(this.#season), [middle], ANSWER_MS);
+      if (above + 1 >= rank) low = middle;
+      else high = middle - 1;
+    }
+    return startOf(low);
+  }
+
+  async standings(userIds: readonly string[], isExact: boolean, minAsOf = 0): Promise<Standings> {
+    const asOf = this.#now();
+    const { season, shards } = this.#season;
+    const groups = Map.groupBy(new Set(userIds), (userId) => shardOf(userId, shards));
+    const answers = await Promise.all(
+      [...groups].map(([shard, ids]) =>
+        this.#call({ season, shard, shards }, (stub, address) => stub.standings(address, ids)),
+      ),
+    );
+    const found = answers.flatMap(({ entries }) => entries.filter((entry) => entry !== null));
+    const byId = new Map(found.map((entry) => [entry.userId, entry]));
+    const entries = userIds.map((userId) => byId.get(userId) ?? null);
+    const oldest = Math.min(...answers.map((answer) => answer.asOf));
+    if (!isExact && oldest >= minAsOf) return { entries, players: answers[0]?.players ?? 0, asOf: oldest };
+    const scores = [ALL, ...new Set(found.map(({ score }) => score))];
+    const counts = await countAboveIn(this.#env, addressesOf(this.#season), scores, ANSWER_MS);
+    const above = new Map(scores.map((score, i) => [score, counts[i] as number]));
+    const exact = entries.map((entry) => entry && { ...entry, rank: 1 + (above.get(entry.score) ?? 0) });
+    return { entries: exact, players: above.get(ALL) ?? 0, asOf };
+  }
+
+  async neighbors(userId: string, radius: number, isExact: boolean) {
+    for (let attempt = 1; ; attempt++) {
+      const asOf = this.#now();
+      const me = (await this.standings([userId], false)).entries[0];
+      if (!me) return null;
+      const { answers, missing } = await this.#ask((shard, address) => shard.run(address, me, radius, radius), isExact);
+      if (!answers.some((run) => run.hasKey) && attempt < MOVED_ATTEMPTS) continue;
+      const before = merge(answers, 'before', Number.POSITIVE_INFINITY);
+      const list = [...before.slice(Math.max(0, before.length - radius)), me, ...merge(answers, 'after', radius)];
+      const place = sum(answers, (run) => run.countBefore) - list.indexOf(me);
+      const first = list[0] ?? me;
+      const above =
+        first.score === me.score
+          ? sum(answers, (run) => run.countAbove)
+          : sum(
+              (await this.#ask((shard, address) => shard.countAbove(address, [first.score]), isExact)).answers,
+              (counts) => counts[0] ?? 0,
+            );
+      return this.#addMissing(rankRun(list, place, 1 + above), 0, missing, asOf);
+    }
+  }
+
+  distribution(rangesMax: number): Promise<Distribution> {
+    return within(this.#view.view, ANSWER_MS, this.#viewStub().distribution(this.#view, rangesMax));
+  }
+
+  async *rows(after: string | null): AsyncGenerator<readonly RankedEntry[] | null> {
+    const me = after === null ? LIST_START : (await this.standings([after], true)).entries[0];
+    if (!me) return yield null;
+    const { answers } = await this.#ask((shard, address) => shard.run(address, me, 0, 0), true);
+    const { season, shards } = this.#season;
+    const merger = new RunMerger<TopEntry>(
+      shards,
+      async (shard, key, limit) =>
+        (await this.#call({ season, shard, shards }, (stub, address) => stub.run(address, key, 0, limit))).after,
+      me,
+    );
+    let place = sum(answers, (run) => run.countBefore + (run.hasKey ? 1 : 0));
+    let last = { score: me.score, rank: 1 + sum(answers, (run) => run.countAbove) };
+    for (;;) {
+      const run = await merger.take(EXPORT_ROWS);
+      if (run.length === 0) return;
+      const entries = rankRun(run, place, run[0]?.score === last.score ? last.rank : place + 1);
+      place += run.length;
+      last = entries.at(-1) ?? last;
+      yield entries;
+    }
+  }
+
+  #viewStub() {
+    return viewStub(this.#env, this.#season.season, this.#view.view);
+  }
+
+  #call<T>(address: ShardAddress, ask: (shard: Stub, address: ShardAddress) => Promise<T>): Promise<T> {
+    return within(toShardName(address), ANSWER_MS, ask(shardStub(this.#env, address), address));
+  }
+
+  /** Asks every shard. @throws UnavailableError if a shard does not answer and the answer has to be exact. */
+  async #ask<T>(ask: (shard: Stub, address: ShardAddress) => Promise<T>, isExact: boolean): Promise<Answers<T>> {
+    const addresses = addressesOf(this.#season);
+    const outcomes = await Promise.allSettled(addresses.map((address) => this.#call(address, ask)));
+    const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failure !== undefined && isExact) throw failure.reason;
+    const missing = addresses.flatMap(({ shard }) => (outcomes[shard]?.status === 'rejected' ? [shard] : []));
+    return { answers: outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [] : [outcome.value])), missing };
+  }
+
+  /** Adds the players of shards that did not answer to the ranks of a list, by the season's last counts. */
+  async #addMissing(entries: readonly RankedEntry[], players: number, missing: readonly number[], asOf: number) {
+    if (missing.length === 0) return { entries, players, asOf };
+    if (missing.length === this.#season.shards) throw new UnavailableError(this.#season.season, 'no shard answers');
+    const scores = [ALL, ...entries.map(({ score }) => score)];
+    const counts = seasonStub(this.#env, this.#season.season).countAbove(this.#season, missing, scores);
+    const { above, asOf: missingAsOf } = await within(this.#season.season, ANSWER_MS, counts);
+    return {
+      entries: entries.map((entry, i) => ({ ...entry, rank: entry.rank + (above[i + 1] ?? 0) })),
+      players: players + (above[0] ?? 0),
+      asOf: Math.min(asOf, missingAsOf),
+    };
+  }
+}
+
+const merge = (runs: readonly ShardRun[], side: 'before' | 'after', limit: number): TopEntry[] =>
+  mergeStandings(
+    runs.map((run) => run[side]),
+    limit,
+  );
+
+const sum = <T>(values: readonly T[], of: (value: T) => number): number =>
+  values.reduce((total, value) => total + of(value), 0);

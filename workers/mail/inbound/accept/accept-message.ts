@@ -1,0 +1,332 @@
+/**
+ * Accepts mail. `email()`, `/v1/inbound` and mail between our own users all use this code. A recipient gets 250 only once its raw
+ * message is in a quorum of the locations and its row in its mailbox. Any failure on our side is 451, so the sender keeps the
+ * message and retries.
+ *
+ * By design, the raw bytes are stored as received, without a trace header. The row has the envelope and the client.
+ */
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from '../../../../durable-objects/mail/incoming/incoming-store.ts';
+import { err, type Result } from '../../../shared/pure/result.ts';
+import { settingsOf } from '../../../shared/settings/settings.ts';
+import { countOperation } from '../../../shared/telemetry/counters.ts';
+import { logError, logInfo } from '../../../shared/telemetry/log.ts';
+import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../../bindings/blobs.ts';
+import { openMailbox } from '../../bindings/mailbox.ts';
+import { authenticateMessage, readSealedClient } from '../../checks/index.ts';
+import { createCheckDependencies } from '../../checks/production-dependencies.ts';
+import { isPublicIp } from '../../domain/client-ip.ts';
+import { decideHeader } from '../../domain/header-policy.ts';
+import { recordRefusals } from '../../store/refusal-store.ts';
+import { type Recipient, type RecipientReply, refuse, resolveRecipient } from './resolve-recipient.ts';
+import { type StoredRaw, storeRaw, storeRawBytes } from './store-raw.ts';
+
+export interface Envelope {
+  /** Envelope sender; empty for the null sender. */
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly clientIp: string | null;
+  readonly helo: string | null;
+  /**
+   * Set for mail from Email Routing, which passes no client address. The client is then read from the message, if Cloudflare
+   * sealed it there.
+   */
+  readonly isFromEmailRouting?: true;
+}
+
+export interface RawSource {
+  readonly body: ReadableStream<Uint8Array>;
+  /** Size of the body; null if unknown. Without a size, the message is held in memory. */
+  readonly sizeBytes: number | null;
+}
+
+export const RECIPIENTS_PER_MESSAGE_MAX = 100;
+/** Maximum size of a message: 50 MB of attachments in Base64, plus headers and text. No account accepts more. */
+export const MESSAGE_BYTES_MAX = 75 * 1024 * 1024;
+
+const OUR_FAULT = '4.3.0 temporary service failure, try again later';
+
+/** Checks a recipient before the message arrives. @returns 250 or the refusal. */
+export async function checkRecipient(
+  env: Env,
+  from: string,
+  to: string,
+  sizeBytes: number | null,
+): Promise<RecipientReply> {
+  const found = await admitRecipient(env, to, from, sizeBytes);
+  return found.ok ? refuse(found.value.email, 250, '2.1.5 ok') : found.error;
+}
+
+const tooLarge = (email: string, bytesMax: number) =>
+  refuse(email, 552, `5.3.4 message too large, the limit is ${bytesMax} bytes`);
+
+/** Resolves a recipient, and checks the size of the message, if it is known, and the rate. */
+async function admitRecipient(
+  env: Env,
+  to: string,
+  from: string,
+  sizeBytes: number | null,
+  source: 'replica' | 'primary' = 'replica',
+): Promise<Result<Recipient, RecipientReply>> {
+  try {
+    const found = await resolveRecipient(env, to, from, source);
+    if (!found.ok) return found;
+    const { email, messageBytesMax, isConfirmed } = found.value;
+    if (sizeBytes !== null && sizeBytes > messageBytesMax)
+      return isConfirmed
+        ? err(tooLarge(email, messageBytesMax))
+        : await admitRecipient(env, to, from, sizeBytes, 'primary');
+    if (await isWithinRate(env, found.value)) return found;
+    return err(refuse(email, 450, '4.2.1 mailbox receives too much mail, try again later'));
+  } catch (error) {
+    logError('recipient_resolve_failed', error);
+    return err(refuse(to.slice(0, 320), 451, OUR_FAULT));
+  }
+}
+
+async function isWithinRate(env: Env, recipient: Recipient): Promise<boolean> {
+  return (await env.RATE_LIMIT_INBOUND.limit({ key: recipient.userId })).success;
+}
+
+/** Accepts a message. @returns a reply for each recipient of the envelope, in the same order. */
+export async function acceptMessage(
+  env: Env,
+  envelope: Envelope,
+  source: RawSource,
+  origin: IncomingMessage['origin'] = 'smtp',
+  verdicts: string | null = null,
+): Promise<RecipientReply[]> {
+  const replies = new Map<number, RecipientReply>();
+  const targets: (Recipient & { readonly at: number })[] = [];
+  for (const [at, to] of envelope.to.entries()) {
+    if (at >= RECIPIENTS_PER_MESSAGE_MAX) {
+      replies.set(at, refuse(to, 452, '4.5.3 too many recipients, send the rest again'));
+      continue;
+    }
+    const found = await admitRecipient(env, to, envelope.from, source.sizeBytes);
+    if (!found.ok) replies.set(at, found.error);
+    else targets.push({ ...found.value, at });
+  }
+  if (targets.length > 0) {
+    const taken = await takeMessage(env, envelope, source, targets, { origin, verdicts });
+    for (const [n, target] of targets.entries())
+      replies.set(target.at, taken[n] ?? refuse(target.email, 451, OUR_FAULT));
+  } else {
+    await source.body.cancel().catch(() => {});
+  }
+  const ordered = envelope.to.map((to, at) => replies.get(at) ?? refuse(to, 451, OUR_FAULT));
+  await recordRefusals(env.DIRECTORY, ordered).catch((error: unknown) => logError('refusals_record_failed', error));
+  for (const { smtp_code: code } of ordered)
+    countOperation(env, 'mail_in', code === 250 ? 'ok' : code < 500 ? 'failed' : 'refused', 0);
+  logInfo('mail_accepted', {
+    recipients: ordered.length,
+    accepted: ordered.filter((reply) => reply.smtp_code === 250).length,
+    size_bytes: source.sizeBytes,
+    origin,
+  });
+  return ordered;
+}
+
+interface Arrival {
+  readonly origin: IncomingMessage['origin'];
+  readonly verdicts: string | null;
+}
+
+const toIncomingKey = ({ userId }: Recipient): string => `${userPrefix(userId)}in/${crypto.randomUUID()}`;
+
+/** Stores the raw message for the first recipient while it arrives, then copies it for the others. */
+async function takeMessage(
+  env: Env,
+  envelope: Envelope,
+  source: RawSource,
+  targets: readonly Recipient[],
+  arrival: Arrival,
+): Promise<RecipientReply[]> {
+  const keys = targets.map(toIncomingKey);
+  const everyone = (code: number, detail: string) => targets.map((target) => refuse(target.email, code, detail));
+  let stored: StoredRaw;
+  try {
+    const outcome = await storeSource(env, keys[0] ?? '', source);
+    if (outcome === 'too_large') return everyone(552, '5.3.4 message too large');
+    stored = outcome;
+  } catch (error) {
+    logError('raw_store_failed', error);
+    return everyone(451, OUR_FAULT);
+  }
+  const refusal = decideHeader(stored.head.toString('latin1'));
+  if (refusal) {
+    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
+    return everyone(refusal.smtpCode, refusal.detail);
+  }
+  const { judged, client } = await checkDmarcPolicy(env, envelope, stored, keys[0] ?? '');
+  if (judged === 'refuse') {
+    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
+    return everyone(550, '5.7.26 DMARC failed and the domain in From requests rejection');
+  }
+  const verdicts = arrival.verdicts ?? judged;
+  const replies: RecipientReply[] = [];
+  // The first recipient comes last, because its bytes are the source of the copies and may be processed once its row is written.
+  for (let at = targets.length - 1; at >= 0; at--) {
+    const target = targets[at];
+    const key = keys[at];
+    if (!target || !key) continue;
+    const copy = at === 0 ? null : { from: keys[0] ?? '', sizeBytes: stored.sizeBytes };
+    replies.unshift(
+      await takeFor(env, { ...envelope, ...client }, stored, target, key, copy, { ...arrival, verdicts }),
+    );
+  }
+  return replies;
+}
+
+/**
+ * Maximum size of a message that is authenticated at acceptance. A larger one is authenticated when it is processed; if DMARC fails
+ * then, it goes to Junk.
+ */
+const AUTHENTICATED_BYTES_MAX = 10 * 1024 * 1024;
+
+type Client = Pick<Envelope, 'clientIp' | 'helo'>;
+
+/**
+ * Applies DMARC at acceptance, for clients whose address can be checked. A DNS failure never refuses a message.
+ * @returns `judged`: `refuse`, or the authentication as JSON for later, or null if nothing was checked. `client`: the SMTP client,
+ * as far as it is known.
+ */
+async function checkDmarcPolicy(
+  env: Env,
+  envelope: Envelope,
+  stored: StoredRaw,
+  key: string,
+): Promise<{ readonly judged: string | null; readonly client: Client }> {
+  let client: Client = { clientIp: envelope.clientIp, helo: envelope.helo };
+  const isUnknown = client.clientIp === null || !isPublicIp(client.clientIp);
+  if ((isUnknown && !envelope.isFromEmailRouting) || stored.sizeBytes > AUTHENTICATED_BYTES_MAX)
+    return { judged: null, client };
+  const dependencies = createCheckDependencies(env);
+  const { ARC_TRUSTED_SEALERS } = settingsOf(env);
+  try {
+    const whole = stored.sizeBytes <= stored.head.length ? stored.head : await readRaw(env, key);
+    if (envelope.isFromEmailRouting) client = (await readSealedClient(whole, dependencies)) ?? client;
+    if (client.clientIp === null || !isPublicIp(client.clientIp)) return { judged: null, client };
+    const message = { raw: whole, envelope: { from: envelope.from }, ...client, direction: 'inbound' as const };
+    const authentication = await authenticateMessage(message, dependencies, { ARC_TRUSTED_SEALERS });
+    const isRefused = authentication.dmarc.disposition === 'reject';
+    return { judged: isRefused ? 'refuse' : JSON.stringify({ authentication }), client };
+  } catch (error) {
+    logError('sender_authentication_failed', error);
+    return { judged: null, client };
+  }
+}
+
+async function readRaw(env: Env, key: string): Promise<Uint8Array> {
+  const found = await getBlob(env, key);
+  if (!found) throw new Error('the raw message is missing');
+  return new Uint8Array(await found.arrayBuffer());
+}
+
+/** Messages up to this size are held in memory, because a stream to each location costs more than their bytes. */
+const HELD_BYTES_MAX = 256 * 1024;
+
+async function storeSource(env: Env, key: string, source: RawSource): Promise<StoredRaw | 'too_large'> {
+  const { sizeBytes: said } = source;
+  if (said !== null && said > HELD_BYTES_MAX) return storeRaw(env, key, inLargePieces(source.body), said);
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of source.body) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > MESSAGE_BYTES_MAX) return 'too_large';
+    chunks.push(chunk);
+  }
+  if (said !== null && said !== sizeBytes) throw new Error(`a message declared as ${said} bytes has ${sizeBytes}`);
+  return storeRawBytes(env, key, Buffer.concat(chunks));
+}
+
+async function takeFor(
+  env: Env,
+  envelope: Envelope,
+  stored: StoredRaw,
+  target: Recipient,
+  key: string,
+  copy: { readonly from: string; readonly sizeBytes: number } | null,
+  arrival: Arrival,
+): Promise<RecipientReply> {
+  const removeRaw = () => deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_delete_failed', error));
+  try {
+    if (copy) await copyRaw(env, copy.from, key, copy.sizeBytes);
+    const offered = await offer(env, envelope, stored, target, key, arrival);
+    if (offered === 'unproven') return await takeConfirmed(env, envelope, stored, target, key, arrival);
+    if (offered !== 'accepted') await removeRaw();
+    return offered === 'accepted' || offered === 'duplicate' ? refuse(target.email, 250, '2.0.0 accepted') : offered;
+  } catch (error) {
+    // The row may have been written although its answer was lost, so the raw bytes stay. A retry is then recognised as a duplicate.
+    logError('incoming_insert_failed', error);
+    return refuse(target.email, 451, OUR_FAULT);
+  }
+}
+
+/** Asks the primary who receives the message, because the mailbox that a replica named refused it. Moves the bytes there. */
+async function takeConfirmed(
+  env: Env,
+  envelope: Envelope,
+  stored: StoredRaw,
+  { email }: Recipient,
+  key: string,
+  arrival: Arrival,
+): Promise<RecipientReply> {
+  const found = await admitRecipient(env, email, envelope.from, stored.sizeBytes, 'primary');
+  const copy = { from: key, sizeBytes: stored.sizeBytes };
+  const reply = found.ok
+    ? await takeFor(env, envelope, stored, found.value, toIncomingKey(found.value), copy, arrival)
+    : found.error;
+  await deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_delete_failed', error));
+  return reply;
+}
+
+/** @returns `unproven` for a refusal that the primary has to confirm. @throws if the mailbox cannot be reached. */
+async function offer(
+  env: Env,
+  envelope: Envelope,
+  stored: StoredRaw,
+  target: Recipient,
+  key: string,
+  { origin, verdicts }: Arrival,
+): Promise<RecipientReply | 'accepted' | 'duplicate' | 'unproven'> {
+  const { email, deliveredTo, userId, messageBytesMax, isConfirmed } = target;
+  if (stored.sizeBytes > messageBytesMax) return isConfirmed ? tooLarge(email, messageBytesMax) : 'unproven';
+  const message = {
+    incomingId: crypto.randomUUID(),
+    contentKey: toContentKey(stored, envelope.from, email),
+    rawKey: key,
+    rawSha256: stored.sha256,
+    sizeBytes: stored.sizeBytes,
+    envelopeFrom: envelope.from,
+    envelopeTo: email,
+    deliveredTo,
+    clientIp: envelope.clientIp,
+    helo: envelope.helo,
+    origin,
+    verdicts,
+  };
+  const outcome = await openMailbox(env, userId).acceptIncoming(message, isConfirmed);
+  if (outcome.ok) return outcome.value.duplicate ? 'duplicate' : 'accepted';
+  if (outcome.error.kind === 'over_quota') return refuse(email, 452, '4.2.2 mailbox full');
+  return isConfirmed ? refuse(email, 550, '5.1.1 no such mailbox') : 'unproven';
+}
+
+async function copyRaw(env: Env, from: string, to: string, sizeBytes: number): Promise<void> {
+  const source = await getBlob(env, from);
+  if (!source) throw new Error('the raw message disappeared before it was copied');
+  await storeRaw(env, to, inLargePieces(source.body), sizeBytes);
+}
+
+/**
+ * Makes the content key. A sender's retry has the same bytes, sender and recipient, so it gets the same key. Without Date,
+ * Message-ID and Received, two different messages could have the same bytes. Such a message gets a random key, so it never counts
+ * as a retry.
+ */
+function toContentKey(stored: StoredRaw, from: string, to: string): string {
+  const isDistinct = /^(?:date|message-id|received):/im.test(
+    stored.head.toString('latin1').split(/\r?\n\r?\n/)[0] ?? '',
+  );
+  const parts = [stored.sha256, from, to, isDistinct ? '' : crypto.randomUUID()];
+  return createHash('sha256').update(parts.join('\n')).digest('hex');
+}

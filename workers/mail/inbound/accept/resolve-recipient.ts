@@ -1,0 +1,119 @@
+/** Resolves an envelope recipient to a mailbox (domain aliases, `+tags`, wildcards, catch-all), or to the reply that refuses it. */
+
+import { refuseIfAnyLost } from '../../../shared/collectors/owner-store.ts';
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { createClock } from '../../../shared/settings/clock.ts';
+import { settingsOf } from '../../../shared/settings/settings.ts';
+import { readLimits } from '../../bindings/account-limits.ts';
+import { openMailbox } from '../../bindings/mailbox.ts';
+import { toBase64Size } from '../../domain/base64-size.ts';
+import { listExactReceivers, listReceivers } from '../../domain/email-address.ts';
+import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
+import { readReturnPath } from '../../domain/return-path.ts';
+import { findMainDomain, isHostedDomain } from '../../domains/hosted-domains.ts';
+import { readReturnPathSigners } from '../../domains/return-path-keys.ts';
+import { type FoundRecipient, findCatchAll, findRecipient } from '../../store/recipient-store.ts';
+
+export interface RecipientReply {
+  readonly email: string;
+  readonly smtp_code: number;
+  /** Text of the reply. It begins with the enhanced status code (RFC 3463). */
+  readonly detail: string;
+}
+
+export interface Recipient {
+  /** The envelope recipient in lower case. */
+  readonly email: string;
+  /** The address or wildcard of the account that matched; equal to `email` if a catch-all receives the message. */
+  readonly deliveredTo: string;
+  readonly userId: string;
+  /** Maximum size of the raw message. */
+  readonly messageBytesMax: number;
+  /**
+   * Whether the primary of DIRECTORY said so. If not, a replica did: the mailbox must prove that the account still has the
+   * address, and a refusal counts only if the primary confirms it.
+   */
+  readonly isConfirmed: boolean;
+}
+
+/** Allowance for text, headers and MIME, in addition to the size of the attachments. */
+const MESSAGE_OVERHEAD_BYTES = 2 * 1024 * 1024;
+const OPERATOR_ACCOUNT = { userId: 'operator', accountType: 'business', limitBytes: 1024 ** 3 };
+
+export const refuse = (email: string, smtp_code: number, detail: string): RecipientReply => ({
+  email,
+  smtp_code,
+  detail,
+});
+
+/**
+ * Local parts for which mail always has a reader (RFC 5321 §4.5.1, RFC 2142). Users cannot have them, because certificate
+ * authorities send confirmations to postmaster.
+ */
+const OPERATOR_NAMES = /^(?:postmaster|abuse)$/i;
+/** Mailbox for mail to the operator's names that belong to no account. It is read through `/v1/quarantine`. */
+export const OPERATOR_MAILBOX = 'operator';
+
+/**
+ * @param from the envelope sender.
+ * @param source `replica`: a replica is asked first, and the primary if it does not find the recipient.
+ * @throws when DIRECTORY cannot be reached; the caller answers 451.
+ */
+export async function resolveRecipient(
+  env: Env,
+  text: string,
+  from: string,
+  source: 'replica' | 'primary',
+): Promise<Result<Recipient, RecipientReply>> {
+  const path = parseMailPath(text.trim());
+  if (!path) return err(refuse(text.slice(0, 320), 553, '5.1.3 invalid address'));
+  const email = path.email.toLowerCase();
+  const returned = readReturnPath(path, createClock(env)(), readReturnPathSigners(env));
+  const isReport = returned !== null && returned !== false && from === '';
+  if (source === 'replica' && (returned === null || isReport)) {
+    const near = await findInReplica(env, path, returned ? [returned.owner] : listExactReceivers(path));
+    if (near) return ok(toRecipient(env, email, near.email, near, false));
+  }
+  const main = await findMainDomain(env, path.domain);
+  if (main === null) {
+    await refuseIfAnyLost(env, [0]);
+    return err(refuse(email, 550, '5.7.1 relaying denied'));
+  }
+  if (returned === false) return err(refuse(email, 550, '5.7.1 return path invalid or expired'));
+  if (returned && from !== '') return err(refuse(email, 550, '5.7.1 this address accepts delivery reports only'));
+  const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : '';
+  const receivers = returned ? [returned.owner] : listReceivers(path, main);
+  const emails = operator === '' ? receivers : [email, `${path.local}@${main}`.toLowerCase(), operator, ...receivers];
+  const receiver = await findRecipient(env, emails);
+  const match = receiver ?? (await findCatchAll(env, main));
+  if (!match && OPERATOR_NAMES.test(path.local)) {
+    await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
+    const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };
+    return ok({ email, deliveredTo: email, ...operatorMailbox, isConfirmed: true });
+  }
+  if (!match) return err(refuse(email, 550, '5.1.1 no such mailbox'));
+  return ok(toRecipient(env, email, receiver?.email ?? email, match, true));
+}
+
+/**
+ * Finds the account that an address was issued to. An address is issued to one account for ever, so the answer is right until the
+ * account loses the address, which its mailbox knows. Wildcards, catch-alls, aliases of domains and the operator's names depend
+ * on rows that a replica may lack, so the primary decides them.
+ * @param emails exact addresses.
+ */
+async function findInReplica(env: Env, path: MailPath, emails: readonly string[]): Promise<FoundRecipient | null> {
+  if (OPERATOR_NAMES.test(path.local) || !(await isHostedDomain(env, path.domain))) return null;
+  return findRecipient(env, emails, 'replica');
+}
+
+function toRecipient(
+  env: Env,
+  email: string,
+  deliveredTo: string,
+  { userId, accountType }: Omit<FoundRecipient, 'email'>,
+  isConfirmed: boolean,
+): Recipient {
+  const { attachmentBytes } = readLimits(env, accountType);
+  const messageBytesMax = toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES;
+  return { email, deliveredTo, userId, messageBytesMax, isConfirmed };
+}

@@ -1,0 +1,82 @@
+/** The session resource (RFC 8620 §2): it tells a client the capabilities, limits and URLs. */
+import { createHash } from 'node:crypto';
+import type { UserPrincipal } from '../../../identity/index.ts';
+import { settingsOf } from '../../../shared/settings/settings.ts';
+import { readVapidKey } from '../../push/send-push.ts';
+import {
+  BLOB_BYTES_MAX,
+  BLOB_SOURCES_MAX,
+  CALLS_PER_REQUEST_MAX,
+  CONCURRENT_REQUESTS,
+  CONCURRENT_UPLOADS,
+  MAILBOX_DEPTH_MAX,
+  MAILBOX_NAME_BYTES_MAX,
+  MAILBOXES_PER_EMAIL_MAX,
+  OBJECTS_PER_GET_MAX,
+  OBJECTS_PER_SET_MAX,
+  REQUEST_BYTES_MAX,
+  UPLOAD_BYTES_MAX,
+} from '../protocol/limits.ts';
+import { type Arguments, CAPABILITIES } from '../protocol/method.ts';
+import { EMAIL_SORT_OPTIONS } from './email-query.ts';
+
+/**
+ * Maximum size of all files of one message, before Base64. A personal account has a lower limit, which is checked when the message
+ * is sent.
+ */
+const ATTACHMENT_BYTES_MAX = 30 * 1024 * 1024;
+/** Maximum time between submission and sending (RFC 8621 §1.3.2). */
+export const DELAY_SECONDS_MAX = 365 * 24 * 3_600;
+
+const CORE = {
+  maxSizeUpload: UPLOAD_BYTES_MAX,
+  maxConcurrentUpload: CONCURRENT_UPLOADS,
+  maxSizeRequest: REQUEST_BYTES_MAX,
+  maxConcurrentRequests: CONCURRENT_REQUESTS,
+  maxCallsInRequest: CALLS_PER_REQUEST_MAX,
+  maxObjectsInGet: OBJECTS_PER_GET_MAX,
+  maxObjectsInSet: OBJECTS_PER_SET_MAX,
+  collationAlgorithms: ['i;ascii-casemap', 'i;unicode-casemap'],
+};
+
+const ACCOUNT_CAPABILITIES = {
+  [CAPABILITIES.core]: {},
+  [CAPABILITIES.mail]: {
+    maxMailboxesPerEmail: MAILBOXES_PER_EMAIL_MAX,
+    maxMailboxDepth: MAILBOX_DEPTH_MAX,
+    maxSizeMailboxName: MAILBOX_NAME_BYTES_MAX,
+    maxSizeAttachmentsPerEmail: ATTACHMENT_BYTES_MAX,
+    emailQuerySortOptions: EMAIL_SORT_OPTIONS,
+    mayCreateTopLevelMailbox: true,
+  },
+  [CAPABILITIES.submission]: { maxDelayedSend: DELAY_SECONDS_MAX, submissionExtensions: { FUTURERELEASE: [] } },
+  [CAPABILITIES.vacation]: {},
+  [CAPABILITIES.blob]: {
+    maxSizeBlobSet: BLOB_BYTES_MAX,
+    maxDataSources: BLOB_SOURCES_MAX,
+    supportedTypeNames: ['Email'],
+    supportedDigestAlgorithms: ['sha', 'sha-256', 'sha-512'],
+  },
+  [CAPABILITIES.quota]: {},
+};
+
+export async function toSession(env: Env, user: UserPrincipal, requestUrl: string): Promise<Arguments> {
+  const { APP_HOST: host } = settingsOf(env);
+  const base = `${host === '' ? new URL(requestUrl).origin : `https://${host}`}/v1/jmap`;
+  const empty = Object.fromEntries(Object.values(CAPABILITIES).map((uri) => [uri, {}]));
+  const name = user.email ?? user.userName;
+  const { publicKey } = await readVapidKey(env);
+  const session = {
+    capabilities: { ...empty, [CAPABILITIES.core]: CORE, [CAPABILITIES.vapid]: { applicationServerKey: publicKey } },
+    accounts: {
+      [user.userId]: { name, isPersonal: true, isReadOnly: false, accountCapabilities: ACCOUNT_CAPABILITIES },
+    },
+    primaryAccounts: Object.fromEntries(Object.values(CAPABILITIES).map((uri) => [uri, user.userId])),
+    username: name,
+    apiUrl: `${base}/api`,
+    downloadUrl: `${base}/download/{accountId}/{blobId}/{name}?type={type}`,
+    uploadUrl: `${base}/upload/{accountId}`,
+    eventSourceUrl: `${base}/event-source?types={types}&closeafter={closeafter}&ping={ping}`,
+  };
+  return { ...session, state: createHash('sha256').update(JSON.stringify(session)).digest('hex').slice(0, 16) };
+}

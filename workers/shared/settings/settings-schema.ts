@@ -1,0 +1,279 @@
+/**
+ * Every setting of the Worker: type, unit, range, default and meaning. `settings.ts` parses an environment with it;
+ * `npm run generate` writes `docs/configuration.md` from it. A new setting also needs a line in wrangler.toml, unless it is
+ * a secret.
+ */
+import { z } from 'zod';
+import { isRegionList } from '../pure/nearest-locations.ts';
+import { choice, flag, hostname, httpUrl, number, optionalNumber, subset, text } from './setting-types.ts';
+import { mailSettings } from './settings-schema-mail.ts';
+
+export const PRODUCT_NAMES = ['storage', 'leaderboard', 'mail'] as const;
+export type ProductName = (typeof PRODUCT_NAMES)[number];
+
+const YEAR_SECONDS = 366 * 86_400;
+/** Unit and range of the request rates. Requests are counted at each Cloudflare location. */
+const REQUESTS_PER_PERIOD = { unit: 'requests', min: 1, max: 1_000_000_000 };
+
+const isMasterKey = (value: string): boolean =>
+  /^[A-Za-z0-9+/_-]+=*$/.test(value) && Buffer.from(value, 'base64').length === 32;
+const isToken = (value: string): boolean => /^[\x21-\x7e]+$/.test(value);
+const isHeaderName = (value: string): boolean => /^[!#$%&'*+.^`|~\w-]+$/.test(value);
+
+export const settingsSchema = z.object({
+  LOCAL: choice(['', '1'], {
+    group: 'Service',
+    fallback: '',
+    meaning: 'Marks a local server. `npm start` sets it; a deployment leaves it empty.',
+    isLocal: true,
+  }),
+  LOG_SAMPLE_PERCENT: number({
+    group: 'Service',
+    unit: 'percent',
+    min: 0,
+    max: 100,
+    fallback: 1,
+    meaning:
+      'Share of the requests that are logged. Failed requests always are, and of slow ones up to 10 per second and isolate. A local server logs all if this is empty.',
+  }),
+  ANALYTICS_TOKEN: text(
+    {
+      group: 'Service',
+      isSecret: true,
+      meaning:
+        'API token with Account Analytics > Read. `GET /v1/metrics` and the estimate of costs read the counters with it.',
+    },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  ANALYTICS_URL: httpUrl({
+    group: 'Service',
+    meaning: 'SQL API of Analytics Engine. `npm run deploy` sets it.',
+  }),
+  ANALYTICS_DATASET: text(
+    {
+      group: 'Service',
+      fallback: 'tessera_counters',
+      meaning: 'Dataset of the counters, as it is bound in wrangler.toml. `npm run deploy` sets it.',
+    },
+    'letters, digits and underscores',
+    (value) => /^[A-Za-z_]\w{0,95}$/.test(value),
+  ),
+  COST_ALARM_DOLLARS: number({
+    group: 'Service',
+    unit: 'US dollars',
+    min: 0,
+    max: 1_000_000,
+    fallback: 0,
+    meaning: 'Estimated cost of a day over which `cost_alarm` is logged as an error. 0 never logs it.',
+  }),
+  CLOCK_OFFSET_SECONDS: number({
+    group: 'Service',
+    unit: 'seconds',
+    min: -100 * YEAR_SECONDS,
+    max: 100 * YEAR_SECONDS,
+    fallback: 0,
+    meaning: 'Moves the clock for tests.',
+    isLocal: true,
+  }),
+  PRODUCTS: subset(PRODUCT_NAMES, {
+    group: 'Service',
+    meaning:
+      'Products that this deployment serves. The others have no routes, pages and background work; what they stored is kept.',
+  }),
+  APP_HOST: hostname({
+    group: 'Service',
+    meaning:
+      'Host of the web app and of `/v1`. Other hosts then serve storage only, and every host HTTPS only. If it is empty, every host serves all.',
+  }),
+  JURISDICTION: choice(['', 'eu'], {
+    group: 'Service',
+    fallback: '',
+    meaning:
+      'Keeps mailboxes, leaderboards, databases, buckets and queues in the EU. Decided by the first deployment; it cannot change later.',
+  }),
+  S3_HOST: hostname({
+    group: 'Service',
+    meaning: 'Host of storage. Buckets also answer at `bucket.S3_HOST`.',
+  }),
+  ROOT_TOKEN: text(
+    { group: 'Service', isSecret: true, shownFallback: 'required', meaning: "The operator's bearer token." },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  MASTER_KEY: text(
+    {
+      group: 'Service',
+      isSecret: true,
+      shownFallback: 'required',
+      meaning: 'Encrypts the secrets that Tessera stores.',
+    },
+    '32 bytes in base64',
+    isMasterKey,
+  ),
+  MASTER_KEY_PREVIOUS: text(
+    {
+      group: 'Service',
+      isSecret: true,
+      meaning: 'The master key before the current one. Needed until every secret is sealed again.',
+    },
+    '32 bytes in base64',
+    isMasterKey,
+  ),
+  REGISTRATION: choice(['closed', 'invite', 'open'], {
+    group: 'Service',
+    fallback: 'closed',
+    meaning: 'Who may create an account: only the operator, people with an invitation, or anyone.',
+  }),
+  TURNSTILE_SITE_KEY: text(
+    {
+      group: 'Service',
+      meaning: 'Site key of a Turnstile widget, for registrations, and for logins after many wrong passwords.',
+    },
+    'letters, digits, dots, dashes and underscores',
+    (value) => /^[\w.-]{1,100}$/.test(value),
+  ),
+  TURNSTILE_SECRET: text(
+    { group: 'Service', isSecret: true, meaning: 'Secret key of the Turnstile widget.' },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  TURNSTILE_VERIFY_URL: text(
+    { group: 'Service', isLocal: true, meaning: 'Stand-in for the service that verifies Turnstile tokens, for tests.' },
+    'an http URL on a loopback address',
+    (value) =>
+      URL.canParse(value) && /^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?\//.test(new URL(value).href),
+  ),
+
+  REQUESTS_PER_USER: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 10_000,
+    meaning: 'Requests of one user to the JSON routes, per 10 seconds.',
+  }),
+  REQUESTS_PER_CLIENT: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 5_000,
+    meaning:
+      'Requests without a credential of one client (IPv4 address or IPv6 /64) to the leaderboard, and as many to storage, per 10 seconds.',
+  }),
+  REQUESTS_PER_ACCESS_KEY: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 50_000,
+    meaning:
+      'S3 requests of one access key or token, per 10 seconds. Counted in tens from 1,000 on, in hundreds from 10,000 on.',
+  }),
+  REQUESTS_PER_BUCKET: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 100_000,
+    meaning: 'S3 requests to one bucket, per 10 seconds. Counted in tens from 1,000 on, in hundreds from 10,000 on.',
+  }),
+  SCORE_POSTS_PER_TOKEN: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 1_000_000,
+    meaning:
+      'Score posts of one token, per minute. Counted in tens from 1,000 on, in hundreds from 10,000 on; a batch is one post.',
+  }),
+  LIVE_VIEWERS_PER_CLIENT: number({
+    group: 'Request rates',
+    unit: 'connections',
+    min: 1,
+    max: 30_000,
+    fallback: 200,
+    meaning:
+      'Live connections (WebSockets and event streams) of one client to a view of the leaderboard at the same time.',
+  }),
+
+  RAW_TARGET_HEADER: text(
+    {
+      group: 'Storage',
+      meaning:
+        'Header that a Transform Rule sets to `raw.http.request.uri`. The header is trusted only if it is named here.',
+    },
+    'the name of an HTTP header',
+    isHeaderName,
+  ),
+  MAX_BUCKETS_PER_USER: number({
+    group: 'Storage',
+    unit: 'buckets',
+    min: 1,
+    max: 1_000_000,
+    fallback: 1000,
+    meaning: 'Buckets that one user may own.',
+  }),
+  OWN_ACCESS_KEYS: flag({
+    group: 'Storage',
+    fallback: true,
+    meaning: 'Lets users of mail create access keys for storage. If it is off, only the operator creates keys.',
+  }),
+  WRITE_QUORUM: optionalNumber({
+    group: 'Storage',
+    unit: 'locations',
+    min: 2,
+    max: 16,
+    fallback: 'every location',
+    meaning:
+      'Locations that must have the bytes of an upload before it is acknowledged. Missing copies are made in the background. At most the number of bound locations.',
+  }),
+  LOCATION_REGIONS: text(
+    {
+      group: 'Storage',
+      meaning:
+        'Regions of the locations, in their order. Reads begin with the one nearest to the client. `npm run deploy` sets it. Empty: the order of the bindings.',
+    },
+    'regions (wnam, enam, weur, eeur, apac, oc), separated by commas',
+    isRegionList,
+  ),
+  SCRUB_DAYS: number({
+    group: 'Storage',
+    unit: 'days',
+    min: 1,
+    max: 365,
+    fallback: 30,
+    meaning: 'Time within which every stored copy is read again and checked.',
+  }),
+  EDGE_CACHE_SECONDS: number({
+    group: 'Storage',
+    unit: 'seconds',
+    min: 0,
+    max: 86_400,
+    fallback: 86_400,
+    meaning:
+      'How long the caches of data centres may keep stored bytes, deleted ones included. 0: no bytes are cached.',
+  }),
+  LIFECYCLE_DAY_SECONDS: number({
+    group: 'Storage',
+    unit: 'seconds',
+    min: 1,
+    max: 86_400,
+    fallback: 86_400,
+    meaning: 'Length of a day of lifecycle rules, for tests. A shorter day makes `npm start` run cron more often.',
+    isLocal: true,
+  }),
+  ALLOW_SIGV2: flag({
+    group: 'Storage',
+    fallback: true,
+    meaning: 'Accepts presigned links and forms that are signed with Signature Version 2.',
+  }),
+
+  LEADERBOARD_SHARDS: number({
+    group: 'Leaderboard',
+    unit: 'shards',
+    min: 1,
+    max: 256,
+    fallback: 32,
+    meaning: 'Shards of a new season. Existing seasons keep theirs.',
+  }),
+  LEADERBOARD_LOCATION: choice(['', 'wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'], {
+    group: 'Leaderboard',
+    fallback: '',
+    meaning: 'Region of the objects of a new season (Durable Objects location hint). Empty: near the first request.',
+  }),
+  ...mailSettings,
+});
+
+export type Settings = Readonly<z.output<typeof settingsSchema>>;

@@ -1,0 +1,70 @@
+/** Reads counters from Analytics Engine. https://developers.cloudflare.com/analytics/analytics-engine/sql-api/ */
+
+import { settingsOf } from '../settings/settings.ts';
+import { type Counter, type HourlyCounter, readLocalCounters } from './counters.ts';
+
+const TIMEOUT_MS = 10_000;
+
+interface CounterRow {
+  readonly name: Counter['name'];
+  readonly label: string;
+  readonly outcome: string;
+  /** Start of the hour in seconds. Analytics Engine writes 64-bit numbers as text. */
+  readonly hour?: number | string;
+  readonly count: number | string;
+  readonly ms: number | string;
+}
+
+/** Reads the counters of a period. @returns null if ANALYTICS_TOKEN is not set. @throws if Analytics Engine does not answer. */
+export async function readCounters(env: Env, sinceMs: number, untilMs: number): Promise<readonly Counter[] | null> {
+  const rows = await query(env, sinceMs, untilMs, '');
+  return rows && mergeHours(rows);
+}
+
+/** Like `readCounters`, but with one counter per hour. */
+export const readHours = (env: Env, sinceMs: number, untilMs: number): Promise<readonly HourlyCounter[] | null> =>
+  query(env, sinceMs, untilMs, 'intDiv(toUInt32(timestamp), 3600) * 3600 AS hour, ');
+
+function mergeHours(rows: readonly Counter[]): Counter[] {
+  const merged = new Map<string, Counter>();
+  for (const { name, label, outcome, count, ms } of rows) {
+    const known = merged.get(`${name} ${label} ${outcome}`);
+    merged.set(`${name} ${label} ${outcome}`, {
+      name,
+      label,
+      outcome,
+      count: count + (known?.count ?? 0),
+      ms: ms + (known?.ms ?? 0),
+    });
+  }
+  return [...merged.values()];
+}
+
+async function query(
+  env: Env,
+  sinceMs: number,
+  untilMs: number,
+  hour: string,
+): Promise<readonly HourlyCounter[] | null> {
+  const settings = settingsOf(env);
+  const { LOCAL: isLocal, ANALYTICS_TOKEN: token, ANALYTICS_URL: url, ANALYTICS_DATASET: dataset } = settings;
+  if (token === '' || url === '') return isLocal === '1' ? readLocalCounters() : null;
+  const [since, until] = [Math.floor(sinceMs / 1000), Math.ceil(untilMs / 1000)];
+  const text = `SELECT ${hour}blob1 AS name, blob2 AS label, blob3 AS outcome, sum(_sample_interval * double1) AS count, sum(_sample_interval * double2) AS ms FROM ${dataset} WHERE timestamp >= toDateTime(${since}) AND timestamp < toDateTime(${until}) GROUP BY ${hour === '' ? '' : 'hour, '}name, label, outcome FORMAT JSON`;
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: text,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  if (!response.ok) throw new Error(`Analytics Engine answers ${response.status}`);
+  const { data } = (await response.json()) as { data: readonly CounterRow[] };
+  return data.map((row) => ({ ...row, hour: Number(row.hour ?? 0), count: Number(row.count), ms: Number(row.ms) }));
+}
+
+export function sumOperations(counters: readonly Counter[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { name, label, count } of counters)
+    if (name === 'operations') counts[label] = (counts[label] ?? 0) + count;
+  return counts;
+}

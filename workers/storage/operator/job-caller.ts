@@ -1,0 +1,63 @@
+/** The callers of the routes of jobs: an operator, or a user with an access key (signed as for S3) or with a token for objects. */
+import { createHash } from 'node:crypto';
+import type { Context } from 'hono';
+import {
+  authenticateS3,
+  createS3Credentials,
+  isOperator,
+  recordUse,
+  requireOperatorOrScope,
+  type UserPrincipal,
+} from '../../identity/index.ts';
+import { admitToRoute, type JsonApiEnv, rateLimited } from '../../shared/json/json-api.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { parseS3Request } from '../s3/protocol/request.ts';
+
+export interface JobCaller {
+  /** The user who calls; null for an operator. */
+  readonly user: UserPrincipal | null;
+}
+
+const INVALID = problem(401, 'invalid_credential', 'The signature or the access key is not valid.');
+
+const callers = new WeakMap<Request, Promise<Result<JobCaller, Problem>>>();
+
+/** Finds the caller of a job request and applies the caller's rate limit, once per request. */
+export function requireJobCaller(c: Context<JsonApiEnv>): Promise<Result<JobCaller, Problem>> {
+  const caller = callers.get(c.req.raw) ?? findCaller(c);
+  callers.set(c.req.raw, caller);
+  return caller;
+}
+
+async function findCaller(c: Context<JsonApiEnv>): Promise<Result<JobCaller, Problem>> {
+  if (/^AWS4-/.test(c.req.header('authorization') ?? '')) return await findSigner(c);
+  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
+  const caller = await requireOperatorOrScope(c, isRead ? 'objects:read' : 'objects:write');
+  if (!caller.ok) return caller;
+  if (isOperator(caller.value)) return ok({ user: null });
+  if (caller.value.kind === 'user') return ok({ user: caller.value });
+  return err(problem(403, 'operator_only', 'The token belongs to no user.'));
+}
+
+async function findSigner(c: Context<JsonApiEnv>): Promise<Result<JobCaller, Problem>> {
+  const { env, req } = c;
+  const settings = settingsOf(env);
+  const now = createClock(env)();
+  const request = parseS3Request(req.raw, { s3Host: '', rawTargetHeader: settings.RAW_TARGET_HEADER });
+  if (!request.ok) return err(INVALID);
+  const caller = await authenticateS3(request.value, createS3Credentials(env, now, 'primary'), now);
+  if (!caller.ok || caller.value.principal === null) return err(INVALID);
+  const { principal, payload } = caller.value;
+  if (payload.kind === 'streaming') return err(INVALID);
+  recordUse(env, principal, now, (work) => c.executionCtx.waitUntil(work));
+  c.set('actor', { kind: 'user', id: principal.userId });
+  if (!(await admitToRoute(c, 'user', principal.userId))) return err(rateLimited('user'));
+  if (payload.kind === 'signed') {
+    const body = Buffer.from(await req.arrayBuffer());
+    if (createHash('sha256').update(body).digest('hex') !== payload.sha256Hex) return err(INVALID);
+  }
+  return ok({ user: principal });
+}

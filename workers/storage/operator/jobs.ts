@@ -1,0 +1,260 @@
+/** `/v1/storage/jobs`: jobs that work over a whole bucket or a prefix, for users with their own rights and for operators. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { v7 as mintTimeOrderedId } from 'uuid';
+import { authorizeFirst } from '../../identity/index.ts';
+import { toAuditRow } from '../../shared/audit/audit.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  pageQuerySchema,
+  pageSchema,
+  problemResponses,
+  sendPage,
+  sendProblem,
+} from '../../shared/json/json-api.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { COUNTED, JOB_KINDS, JOB_STATES, type JobOrder } from '../domain/jobs.ts';
+import { engineOf } from '../engine/index.ts';
+import type { EngineContext } from '../engine/model/context.ts';
+import type { Bucket } from '../engine/model/contract.ts';
+import { cancelJob, findJob, insertJob, type Job, listJobs } from '../engine/store/job-store.ts';
+import { mayList, rightsOf } from '../maintenance/job-rights.ts';
+import { isTakenDown } from '../s3/access/bucket-configuration.ts';
+import { type JobCaller, requireJobCaller } from './job-caller.ts';
+import { contextOf, count } from './route.ts';
+
+const ROUTE = { tags: ['storage'], security: [{ bearer: [] }], middleware: authorizeFirst(requireJobCaller) };
+
+const bucketName = z.string().min(3).max(63);
+const prefixText = z.string().max(1024);
+
+const requestSchema = z
+  .strictObject({
+    kind: z.enum(JOB_KINDS).openapi({
+      description:
+        '`empty`: remove all versions, delete markers and open uploads. `delete`: delete objects, as S3 does by name. ' +
+        '`restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. ' +
+        '`count`: count objects, versions and bytes.',
+    }),
+    bucket: bucketName,
+    prefix: prefixText.default('').openapi({ description: 'Names that begin with it; empty: the whole bucket' }),
+    at: z.iso.datetime({ offset: true }).optional().openapi({ description: 'Of `restore`: the time' }),
+    target: z.strictObject({ bucket: bucketName, prefix: prefixText }).optional().openapi({
+      description: 'Of `copy`: where the copies go. Its prefix replaces that of the names',
+    }),
+    dry_run: z.boolean().default(false).openapi({ description: 'Change nothing, and report what would be changed' }),
+  })
+  .refine(({ kind, at }) => (kind === 'restore') === (at !== undefined), {
+    path: ['at'],
+    message: 'Send `at` with `restore` only.',
+  })
+  .refine(({ kind, target }) => (kind === 'copy') === (target !== undefined), {
+    path: ['target'],
+    message: 'Send `target` with `copy` only.',
+  });
+
+const jobSchema = z
+  .object({
+    job_id: z.string(),
+    kind: z.enum(JOB_KINDS),
+    bucket: z.string().nullable().openapi({ description: 'Null if the bucket was deleted' }),
+    prefix: z.string(),
+    at: z.string().nullable(),
+    target: z.object({ bucket: z.string().nullable(), prefix: z.string() }).nullable(),
+    dry_run: z.boolean(),
+    state: z.enum(JOB_STATES),
+    error: z.string().nullable().openapi({ description: 'Problem code of a job that failed' }),
+    created_at: z.string(),
+    ended_at: z.string().nullable(),
+    position: z.string().nullable().openapi({ description: 'The name at which it continues, in the order of names' }),
+    counts: z.object(
+      Object.fromEntries(COUNTED.map((name) => [name, count])) as Record<(typeof COUNTED)[number], typeof count>,
+    ),
+    changes: z
+      .array(z.object({ key: z.string(), action: z.string(), version_id: z.string().optional() }))
+      .openapi({ description: 'Of a dry run: the first 20 changes' }),
+    obstacles: z
+      .array(z.object({ key: z.string(), reason: z.string(), version_id: z.string().optional() }))
+      .openapi({ description: 'The first 20 objects that stay as they are, and why' }),
+  })
+  .openapi('StorageJob');
+
+const toTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+function toJson(job: Job): z.infer<typeof jobSchema> {
+  const { order, report, cursor } = job;
+  return {
+    job_id: job.jobId,
+    kind: order.kind,
+    bucket: job.bucket,
+    prefix: order.prefix,
+    at: order.kind === 'restore' ? toTime(order.atMs) : null,
+    target: order.kind === 'copy' ? { bucket: job.target, prefix: order.targetPrefix } : null,
+    dry_run: job.isDryRun,
+    state: job.state,
+    error: job.error,
+    created_at: toTime(job.createdAt) ?? '',
+    ended_at: toTime(job.endedAt),
+    position: cursor !== null && cursor.phase === 'names' ? cursor.from : null,
+    counts: Object.fromEntries(COUNTED.map((name) => [name, report.counts[name] ?? 0])) as Record<
+      (typeof COUNTED)[number],
+      number
+    >,
+    changes: [...report.changes],
+    obstacles: [...report.obstacles],
+  };
+}
+
+const NO_BUCKET = problem(404, 'no_such_bucket', 'Bucket not found.');
+const NO_JOB = problem(404, 'no_such_job', 'Job not found.');
+const UNAVAILABLE = problem(503, 'unavailable');
+const DENIED = problem(403, 'access_denied', 'You may not list this bucket.');
+
+/** Finds a bucket by name if the caller may list it. */
+async function findBucket(
+  context: EngineContext,
+  { user }: JobCaller,
+  { name, prefix, isByName }: { readonly name: string; readonly prefix: string; readonly isByName: boolean },
+): Promise<Result<Bucket, Problem>> {
+  const bucket = await engineOf(context).getBucket(name);
+  if (!bucket.ok) return err(bucket.error.kind === 'no_such_bucket' ? NO_BUCKET : UNAVAILABLE);
+  if (isTakenDown(bucket.value)) return err(problem(409, 'taken_down', 'The operator has taken the bucket down.'));
+  const rights = rightsOf(user, prefix, context.now());
+  return mayList(rights, bucket.value, isByName ? 'ListBucket' : 'ListBucketVersions') ? bucket : err(DENIED);
+}
+
+async function toOrder(
+  context: EngineContext,
+  caller: JobCaller,
+  { kind, prefix, at, target }: z.infer<typeof requestSchema>,
+): Promise<Result<JobOrder, Problem>> {
+  if (kind === 'restore') return ok({ kind, prefix, atMs: Date.parse(at ?? '') });
+  if (kind !== 'copy') return ok({ kind, prefix });
+  const named = { name: target?.bucket ?? '', prefix: target?.prefix ?? '', isByName: true };
+  const bucket = await findBucket(context, caller, named);
+  return bucket.ok ? ok({ kind, prefix, targetId: bucket.value.bucketId, targetPrefix: named.prefix }) : bucket;
+}
+
+const params = z.object({ job_id: z.string().max(100) });
+
+async function findVisible(c: Context<JsonApiEnv>): Promise<Result<Job, Problem>> {
+  const caller = await requireJobCaller(c);
+  if (!caller.ok) return caller;
+  const job = await findJob(contextOf(c), c.req.param('job_id') ?? '', caller.value.user?.userId ?? null);
+  return job ? ok(job) : err(NO_JOB);
+}
+
+const createJobRoute = createRoute({
+  ...ROUTE,
+  method: 'post',
+  path: '/v1/storage/jobs',
+  operationId: 'createStorageJob',
+  summary: 'Start a job over a bucket or a prefix',
+  description:
+    'The job runs in the background with the rights that you have at each step. It leaves alone what was written after it ' +
+    'began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket ' +
+    'that keeps versions: names that did not exist at the time get delete markers, and no bytes are copied.',
+  request: jsonBody(requestSchema),
+  responses: { 202: jsonContent(jobSchema, 'The job'), ...problemResponses(400, 401, 403, 404, 409, 503) },
+});
+
+export function addJobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(createJobRoute, async (c) => {
+    const caller = await requireJobCaller(c);
+    if (!caller.ok) return sendProblem(c, caller.error);
+    const { user } = caller.value;
+    const body = c.req.valid('json');
+    const context = contextOf(c);
+    const isByName = body.kind === 'delete' || body.kind === 'copy';
+    const bucket = await findBucket(context, caller.value, { name: body.bucket, prefix: body.prefix, isByName });
+    if (!bucket.ok) return sendProblem(c, bucket.error);
+    const { bucketId, versioning } = bucket.value;
+    if (body.kind === 'restore' && versioning === 'never') {
+      return sendProblem(c, problem(409, 'not_versioned', 'The bucket has never kept versions.'));
+    }
+    const order = await toOrder(context, caller.value, body);
+    if (!order.ok) return sendProblem(c, order.error);
+    const jobId = mintTimeOrderedId();
+    const details = { job_id: jobId, kind: body.kind, dry_run: body.dry_run, at: body.at };
+    const request = { order: order.value, isDryRun: body.dry_run, scopes: user?.scopes ?? null };
+    const audit = toAuditRow(c, 'storage_job.start', { type: 'bucket', id: bucketId }, details);
+    const isAdded = await insertJob(context, { ...request, jobId, bucketId, userId: user?.userId ?? null }, audit);
+    if (!isAdded) return sendProblem(c, problem(409, 'too_many_jobs', 'Wait until one of your jobs has ended.'));
+    const { tasks } = context;
+    if (tasks) context.waitUntil(tasks.send({ kind: 'job', shard: 0, job_id: jobId }).catch(() => {}));
+    const job = await findJob(context, jobId, null);
+    return job ? c.json(toJson(job), 202) : sendProblem(c, UNAVAILABLE);
+  });
+  api.openapi(
+    createRoute({
+      ...ROUTE,
+      method: 'get',
+      path: '/v1/storage/jobs',
+      operationId: 'listStorageJobs',
+      summary: 'List your jobs and those of your buckets, the newest first; an operator sees all',
+      request: { query: pageQuerySchema.extend({ bucket: bucketName.optional() }) },
+      responses: {
+        200: jsonContent(pageSchema(jobSchema), 'A page of jobs'),
+        ...problemResponses(400, 401, 403, 404, 503),
+      },
+    }),
+    async (c) => {
+      const caller = await requireJobCaller(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const { bucket: name, ...page } = c.req.valid('query');
+      const context = contextOf(c);
+      const bucket = name === undefined ? null : await engineOf(context).getBucket(name);
+      if (bucket && !bucket.ok) return sendProblem(c, bucket.error.kind === 'no_such_bucket' ? NO_BUCKET : UNAVAILABLE);
+      const query = { userId: caller.value.user?.userId ?? null, bucketId: bucket?.value.bucketId ?? null };
+      return sendPage(c, page, {
+        read: (before, limit) => listJobs(context, { ...query, before, limit }),
+        keyOf: (job) => job.jobId,
+        toItem: toJson,
+      });
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...ROUTE,
+      method: 'get',
+      path: '/v1/storage/jobs/{job_id}',
+      operationId: 'getStorageJob',
+      summary: 'Read the progress of a job',
+      description: 'Jobs can be read for 30 days after their end.',
+      request: { params },
+      responses: { 200: jsonContent(jobSchema, 'The job'), ...problemResponses(400, 401, 403, 404) },
+    }),
+    async (c) => {
+      const job = await findVisible(c);
+      return job.ok ? c.json(toJson(job.value), 200) : sendProblem(c, job.error);
+    },
+  );
+  api.openapi(
+    createRoute({
+      ...ROUTE,
+      method: 'post',
+      path: '/v1/storage/jobs/{job_id}/cancel',
+      operationId: 'cancelStorageJob',
+      summary: 'Cancel a job; what it has done stays',
+      description: 'A step that is under way ends first: it may change up to 200 more objects.',
+      request: { params },
+      responses: { 200: jsonContent(jobSchema, 'The job'), ...problemResponses(400, 401, 403, 404, 409) },
+    }),
+    async (c) => {
+      const found = await findVisible(c);
+      if (!found.ok) return sendProblem(c, found.error);
+      const { jobId, bucketId, order } = found.value;
+      const details = { job_id: jobId, kind: order.kind };
+      const audit = toAuditRow(c, 'storage_job.cancel', { type: 'bucket', id: bucketId }, details);
+      const context = contextOf(c);
+      if (!(await cancelJob(context, jobId, audit))) {
+        return sendProblem(c, problem(409, 'job_ended', 'The job has already ended.'));
+      }
+      const job = await findJob(context, jobId, null);
+      return job ? c.json(toJson(job), 200) : sendProblem(c, NO_JOB);
+    },
+  );
+}

@@ -1,0 +1,87 @@
+/** The common part of uploads: metadata, tags, ACL and owner of the new object, from headers or form fields. */
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { type S3Failure, s3Failure } from '../../domain/failure.ts';
+import { parseTaggingHeader } from '../../domain/tagging.ts';
+import type { ObjectLock, ObjectMetadata } from '../../engine/model/contract.ts';
+import { ownerOfUpload, readUploadAcl } from '../access/acl-request.ts';
+import { addRequestTags } from '../access/authorise.ts';
+import { toTagRecord } from '../documents/tag-document.ts';
+import type { AccessNeed, BucketContext } from '../protocol/operation.ts';
+import { parseObjectMetadata } from './object-headers.ts';
+import { readNewLock } from './object-lock.ts';
+
+export interface NewObject {
+  readonly metadata: ObjectMetadata;
+  readonly tags: Readonly<Record<string, string>> | null;
+  /** ACL of the new object in its stored form; null for an object that is private to its owner. */
+  readonly acl: string | null;
+  readonly lock?: ObjectLock;
+}
+
+export type UploadHeaders = { get(name: string): string | null; readonly names: readonly string[] };
+
+export const uploadHeadersOf = ({ request }: BucketContext): UploadHeaders => ({
+  get: (name) => request.headers.get(name),
+  names: request.headerNames,
+});
+
+/** Reads the attributes of a new object from the headers of its upload. @param tags tags that replace those of the header. */
+export async function readNewObject(
+  context: BucketContext,
+  headers: UploadHeaders,
+  key: string,
+  tags?: Readonly<Record<string, string>> | null,
+): Promise<Result<NewObject, S3Failure>> {
+  const owner = ownerOfUpload(context, headers.get('x-amz-acl'));
+  const metadata = parseObjectMetadata(headers, headers.names, owner);
+  if (!metadata.ok) return metadata;
+  const acl = await readUploadAcl(context, headers, owner);
+  if (!acl.ok) return acl;
+  const header = headers.get('x-amz-tagging');
+  const parsed = header === null ? null : parseTaggingHeader(header);
+  if (parsed && !parsed.ok) return parsed;
+  const tagRecord = tags === undefined ? (parsed ? toTagRecord(parsed.value) : null) : tags;
+  // The uploader becomes the owner of the new object, and an owner may set the ACL.
+  const created = { metadata: metadata.value, acl: null, tags: null };
+  if (acl.value !== null && !mayAlso(context, 'PutObjectAcl', key, {}) && !maySetAcl(context, key, created)) {
+    return err(s3Failure('AccessDenied'));
+  }
+  if (tagRecord !== null) {
+    const requestTags: Record<string, string | readonly string[] | undefined> = {};
+    addRequestTags(requestTags, Object.entries(tagRecord));
+    if (!mayAlso(context, 'PutObjectTagging', key, requestTags)) return err(s3Failure('AccessDenied'));
+  }
+  const lock = readNewLock(context, headers, key);
+  if (!lock.ok) return lock;
+  const locked = lock.value === null ? {} : { lock: lock.value };
+  return ok({ metadata: metadata.value, tags: tagRecord, acl: acl.value, ...locked });
+}
+
+const maySetAcl = (context: BucketContext, key: string, version: NonNullable<AccessNeed['version']>): boolean =>
+  context.may({
+    action: 'PutObjectAcl',
+    key,
+    acl: { of: 'object', permission: 'WRITE_ACP' },
+    bucket: context.bucket,
+    caller: context.caller,
+    version,
+  });
+
+/**
+ * Whether the caller has a further permission that the upload needs. An upload with an ACL or with tags requires the permissions
+ * for these too (PutObject, "Permissions"). A write grant in the bucket's ACL includes them.
+ */
+const mayAlso = (
+  context: BucketContext,
+  action: string,
+  key: string,
+  more: Record<string, string | readonly string[] | undefined>,
+): boolean =>
+  context.may({
+    action,
+    key,
+    acl: { of: 'bucket', permission: 'WRITE' },
+    bucket: context.bucket,
+    caller: context.caller,
+    context: more,
+  });

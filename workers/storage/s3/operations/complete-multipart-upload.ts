@@ -1,0 +1,131 @@
+import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { CHECKSUM_ALGORITHMS, toChecksumElement, toChecksumHeader } from '../../domain/checksums.ts';
+import { toBareEtag } from '../../domain/conditions.ts';
+import { type S3Failure, s3Failure } from '../../domain/failure.ts';
+import type { CompleteUploadRequest } from '../../engine/model/contract.ts';
+import { readDocument } from '../bodies/document-body.ts';
+import { readUploadId } from '../documents/upload-elements.ts';
+import { quoteEtag, toWrittenHeaders } from '../objects/object-headers.ts';
+import { readWriteCondition } from '../objects/write-conditions.ts';
+import { xmlAnswer } from '../protocol/answer.ts';
+import { PART_BYTES_MIN, PART_NUMBER_MAX, toS3Error } from '../protocol/engine-failures.ts';
+import type { BucketContext, Operation } from '../protocol/operation.ts';
+import { element } from '../protocol/xml.ts';
+import { childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
+import { toChecksumElements } from './copy-object.ts';
+
+type Parts = CompleteUploadRequest['parts'];
+
+export const completeMultipartUpload: Operation = {
+  needs: 'bucket',
+  isProven: true,
+  permission: () => ({ action: 'PutObject', on: 'object', acl: { of: 'bucket', permission: 'WRITE' } }),
+  async run(context) {
+    const { request, bucket, engine, caller } = context;
+    const condition = readWriteCondition(context);
+    if (!condition.ok) return condition;
+    // In this request the checksum headers describe the whole object and not the body, so they are taken out before the body is
+    // read.
+    const headers = new Headers(request.headers);
+    const checksum = takeChecksum(headers);
+    if (!checksum.ok) return checksum;
+    const text = await readDocument({ ...request, headers }, caller.payload);
+    if (!text.ok) return text;
+    if (text.value.trim() === '') return err(s3Failure('MalformedXML'));
+    const root = parseXml(text.value, 'CompleteMultipartUpload');
+    if (!root.ok) return root;
+    const parts = readParts(childrenOf(root.value, 'Part'));
+    if (!parts.ok) return parts;
+    const size = request.headers.get('x-amz-mp-object-size');
+    if (size !== null && !/^\d{1,15}$/.test(size)) {
+      return err(s3Failure('InvalidRequest', 'Value for x-amz-mp-object-size header is invalid.'));
+    }
+    const typed = await checkChecksumType(context);
+    if (!typed.ok) return typed;
+    const completed = await engine.completeUpload({
+      bucket,
+      name: request.key,
+      uploadId: readUploadId(request),
+      parts: parts.value,
+      partBytesMin: PART_BYTES_MIN,
+      ...(checksum.value === null ? {} : { checksum: checksum.value }),
+      ...(size === null ? {} : { size: Number(size) }),
+      ...condition.value,
+    });
+    if (!completed.ok) return err(toS3Error(completed.error));
+    const { etag, checksums, checksumType } = completed.value;
+    return ok(
+      xmlAnswer(
+        'CompleteMultipartUploadResult',
+        [
+          element(
+            'Location',
+            `${request.isSecure ? 'https' : 'http'}://${request.headers.get('host') ?? ''}${request.rawPath}`,
+          ),
+          element('Bucket', bucket.name),
+          element('Key', request.key),
+          element('ETag', quoteEtag(etag)),
+          ...toChecksumElements(checksums, checksumType),
+        ],
+        toWrittenHeaders(bucket, completed.value),
+      ),
+    );
+  },
+};
+
+/** Checks that the checksum type in the request is that of the upload. */
+async function checkChecksumType({ request, bucket, engine }: BucketContext): Promise<Result<null, S3Failure>> {
+  const type = request.headers.get('x-amz-checksum-type')?.toUpperCase();
+  if (type === undefined) return ok(null);
+  const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
+  // `getUpload` does not find an upload that has ended. The check passes then, because a repeated completion must still be
+  // answered.
+  if (!upload.ok || upload.value.checksumType === null || upload.value.checksumType === type) return ok(null);
+  return err(
+    s3Failure(
+      'InvalidRequest',
+      `The upload was created using the ${upload.value.checksumType} checksum mode. The complete request must use the same checksum mode.`,
+    ),
+  );
+}
+
+function takeChecksum(headers: Headers): Result<string | null, S3Failure> {
+  const given = CHECKSUM_ALGORITHMS.map(toChecksumHeader).filter((name) => headers.has(name));
+  if (given.length > 1) {
+    return err(
+      s3Failure(
+        'InvalidRequest',
+        'Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.',
+      ),
+    );
+  }
+  const [name] = given;
+  const value = name === undefined ? null : headers.get(name);
+  if (name !== undefined) headers.delete(name);
+  headers.delete('x-amz-sdk-checksum-algorithm');
+  return ok(value);
+}
+
+function readParts(nodes: readonly XmlElement[]): Result<Parts, S3Failure> {
+  if (nodes.length === 0 || nodes.length > PART_NUMBER_MAX) return err(s3Failure('MalformedXML'));
+  const parts: Parts[number][] = [];
+  for (const node of nodes) {
+    const [number, etag] = [textOf(node, 'PartNumber')?.trim() ?? '', textOf(node, 'ETag')];
+    if (!/^\d{1,6}$/.test(number) || etag === null) return err(s3Failure('MalformedXML'));
+    const partNumber = Number(number);
+    if (partNumber < 1 || partNumber > PART_NUMBER_MAX) {
+      return err(s3Failure('InvalidArgument', 'Part number must be an integer between 1 and 10000, inclusive'));
+    }
+    const previous = parts.at(-1)?.partNumber ?? 0;
+    if (partNumber <= previous) return err(s3Failure('InvalidPartOrder'));
+    const [checksum, ...others] = CHECKSUM_ALGORITHMS.flatMap((algorithm) => {
+      const value = textOf(node, toChecksumElement(algorithm))?.trim();
+      return value ? [{ algorithm, value }] : [];
+    });
+    if (others.length > 0) {
+      return err(s3Failure('InvalidArgument', `Part ${partNumber} has more than one checksum. Send one per part.`));
+    }
+    parts.push({ partNumber, etag: toBareEtag(etag), ...(checksum ? { checksum } : {}) });
+  }
+  return ok(parts);
+}

@@ -1,0 +1,13 @@
+import { err, ok } from '../../../shared/pure/result.ts';
+import { emptyAnswer } from '../protocol/answer.ts';
+import { toS3Error } from '../protocol/engine-failures.ts';
+import { type Operation, onBucket } from '../protocol/operation.ts';
+
+export const deletePublicAccessBlock: Operation = {
+  needs: 'bucket',
+  permission: onBucket('PutBucketPublicAccessBlock'),
+  async run({ bucket, engine }) {
+    const removed = await engine.setConfiguration(bucket, 'publicAccessBlock', null);
+    return removed.ok ? ok(emptyAnswer(204)) : err(toS3Error(removed.error));
+  },
+};
