@@ -2,6 +2,7 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { listDatabases } from './dev/deploy/numbered-databases.ts';
 import { DIRECTORIES } from './test/support/directories.ts';
+import { bundledWorker, bundleRule } from './test/support/workerd-bundle.ts';
 import { PREACT_ALIAS } from './web/preact-alias.ts';
 
 const isLong = process.env.TESSERA_LONG === '1';
@@ -28,6 +29,9 @@ const migrations = {
 /** Copies of DIRECTORY in eight regions, for the histories. */
 const REPLICAS = ['SYD', 'NRT', 'SIN', 'BOM', 'FRA', 'IAD', 'PDX', 'GRU'].map((region) => `REPLICA_${region}`);
 
+/** Further databases for people, and copies of two of them in two places, for the histories. */
+const HOMES = ['HOME_1', 'HOME_2', 'HOME_3', 'HOME_4', 'HOME_1_SYD', 'HOME_1_FRA', 'HOME_2_SYD', 'HOME_2_FRA'];
+
 const FURTHER_DIRECTORIES = listDatabases('DIRECTORY', DIRECTORIES).slice(1);
 
 /**
@@ -43,9 +47,11 @@ export default defineConfig({
       },
       {
         plugins: [
+          bundledWorker(),
           cloudflareTest({
             wrangler: { configPath: './wrangler.toml' },
             miniflare: {
+              modulesRules: [bundleRule()],
               bindings: {
                 LOCAL: '1',
                 LOG_SAMPLE_PERCENT: '100',
@@ -63,6 +69,7 @@ export default defineConfig({
                 'OBJECTS_1',
                 'OBJECTS_2',
                 ...REPLICAS,
+                ...HOMES,
                 ...FURTHER_DIRECTORIES.map(({ binding }) => binding),
               ],
             },
