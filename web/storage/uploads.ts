@@ -1,11 +1,10 @@
 /**
  * Uploads that can be resumed. A small file is sent in one request, a larger one in parts, each with a signed hash. Files and parts
- * share the requests that run at a time (`upload-pace.ts`). A pause or a lost network stops at once and keeps the parts that arrived. After a reload the browser
- * knows the upload but no longer has the file. If the user selects the same file again, only missing parts are sent
- * (ListParts).
+ * share the requests that run at a time (`upload-pace.ts`). A pause or a lost network stops at once and keeps the parts that arrived.
+ * After a reload the browser knows the upload but no longer has the file. If the user selects the same file again, only missing parts
+ * are sent (ListParts).
  */
 import { createStore } from '../shared/store.ts';
-import { storageTexts } from '../shared/texts/storage.ts';
 import {
   abortMultipart,
   completeMultipart,
@@ -15,20 +14,14 @@ import {
   type Part,
   S3Error,
   s3,
-  toS3Error,
-  toTarget,
-  toUrl,
 } from './s3.ts';
-import { sha256Hex, signHeaders } from './sigv4.ts';
-import { holdSlot, pace, reportRefusal, reportSuccess } from './upload-slots.ts';
-
-const t = storageTexts.uploads;
+import { put, withRetries } from './upload-request.ts';
+import { holdSlot, pace, reportSuccess } from './upload-slots.ts';
 
 export const PART_BYTES_MIN = 8 * 1024 * 1024;
 const PARTS_MAX = 10_000;
 /** Limit of parts of one file that are in memory at a time. */
 const PARALLEL_PARTS = 5;
-const ATTEMPTS_MAX = 5;
 
 export type UploadState = 'waiting' | 'running' | 'paused' | 'failed' | 'done' | 'file-needed';
 
@@ -281,56 +274,6 @@ async function sendParts(key: Key, upload: Upload, file: File, signal: AbortSign
   };
   await Promise.all(Array.from({ length: PARALLEL_PARTS }, work));
   await withRetries(signal, () => completeMultipart(key, upload.bucket, upload.name, openId, [...arrived.values()]));
-}
-
-/** Retries after a network error or an answer 429 or 5xx. Throws all other errors at once. */
-async function withRetries<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    signal.throwIfAborted();
-    try {
-      return await attempt();
-    } catch (error) {
-      const isTransient =
-        error instanceof S3Error && (error.status === 0 || error.status >= 500 || error.status === 429);
-      if (signal.aborted || !isTransient || tries >= ATTEMPTS_MAX) throw error;
-      reportRefusal();
-      await new Promise((resolve) => setTimeout(resolve, 400 * 2 ** tries * (0.75 + Math.random() / 2)));
-    }
-  }
-}
-
-/**
- * Uses XMLHttpRequest, because `fetch` does not report the progress of an upload.
- * @returns the ETag.
- */
-async function put(
-  key: Key,
-  upload: Upload,
-  query: Record<string, string>,
-  body: Uint8Array<ArrayBuffer>,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-  onProgress: (sentBytes: number) => void,
-): Promise<string> {
-  const target = toTarget(key, { method: 'PUT', bucket: upload.bucket, key: upload.name, query });
-  const signed = await signHeaders(key, target, headers, await sha256Hex(body));
-  signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    const onAbort = () => request.abort();
-    signal.addEventListener('abort', onAbort);
-    request.open('PUT', toUrl(target));
-    for (const [name, value] of Object.entries(signed)) request.setRequestHeader(name, value);
-    request.upload.onprogress = (event) => onProgress(event.loaded);
-    request.onload = async () => {
-      if (request.status === 200) resolve((request.getResponseHeader('etag') ?? '').replaceAll('"', ''));
-      else reject(await toS3Error(request.status, request.responseText));
-    };
-    request.onerror = () => reject(new S3Error(0, 'Network', t.serverCannotBeReached));
-    request.onabort = () => reject(new DOMException('paused', 'AbortError'));
-    request.onloadend = () => signal.removeEventListener('abort', onAbort);
-    request.send(body);
-  });
 }
 
 /** When the network is back, resume the uploads that failed. */

@@ -8,6 +8,8 @@ export interface Scene {
   close(page: Page): Promise<unknown>;
   /** Presses a part of the window that cannot have the focus. */
   bare?(page: Page): Promise<unknown>;
+  /** Keys to type in each element, if some commands act there. */
+  readonly commands?: string;
   /** Options of the tab, for a window that only a phone has. */
   readonly options?: BrowserContextOptions;
 }
@@ -86,10 +88,15 @@ export const WRITING: readonly Scene[] = [
   },
 ];
 
+/** The commands for conversations. */
+const LIST_COMMANDS = 'jkunpe#!vlbmsx*aUraf';
+
 const settings = (tab: string): Scene => ({
   name: `settings, ${tab}`,
   open: (page) => page.evaluate((hash) => location.assign(hash), `#/settings/${tab}`),
   root: (page) => page.locator('main.settings'),
+  // A page, not a window: the commands that need no list act.
+  commands: LIST_COMMANDS,
   close: (page) => page.keyboard.press('Escape'),
 });
 

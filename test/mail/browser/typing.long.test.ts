@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('typing, in every element', () => {
       for (const [at, element] of (await focusableIn(scene.root(page)).elementHandles()).entries()) {
         if (!(await element.isVisible())) continue;
         await element.focus();
-        await page.keyboard.type(COMMANDS);
+        await page.keyboard.type(scene.commands ?? COMMANDS);
         expect([name, at, changes]).toEqual([name, at, []]);
       }
       expect(await scene.root(page).isVisible()).toBe(true);

@@ -5,7 +5,7 @@
 import { view } from '../model/view.ts';
 
 const FIELDS = 'input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]';
-const WINDOWS = '.compose, dialog, [role="dialog"], [role="menu"], [popover], main.settings';
+const WINDOWS = '.compose, dialog, [role="dialog"], [role="menu"], [popover]';
 /** A dialog or menu that is open takes the keys, even if the button that opened it still has the focus. */
 const OPEN = 'dialog[open], [popover]:popover-open';
 

@@ -3,7 +3,7 @@
  * user types, or while a window, dialog, menu or panel has the focus. The command palette offers them too.
  */
 import type { Command } from '../../shared/commands.ts';
-import { go, toHash } from '../../shared/hash-route.ts';
+import { go, readRoute, toHash } from '../../shared/hash-route.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { startReply, startWriting } from '../compose/compose-state.ts';
 import type { FolderRole } from '../model/api.ts';
@@ -69,6 +69,9 @@ function findKey(pressed: string): Key | undefined {
   return pair ?? (isPair ? undefined : shortcuts().find(({ keys }) => keys === pressed));
 }
 
+/** Commands that need no list of conversations: Undo, Write, Search, Help and the folders. */
+const OF_THE_PAGE = /^(?:[zc/?]|g .)$/;
+
 const MODIFIERS: readonly string[] = ['Shift', 'Control', 'Alt', 'Meta', 'AltGraph'];
 
 /** Handles a key press of the page, or of the frame that shows a message's HTML. */
@@ -82,7 +85,8 @@ export function handleKey(event: KeyboardEvent): void {
   // A focused button or link handles Enter itself.
   if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('button, a')) return;
   const key = findKey(event.key);
-  if (!key) return;
+  // The settings show no list, so commands for conversations would act unseen.
+  if (!key || (readRoute().parts[0] === 'settings' && !OF_THE_PAGE.test(key.keys))) return;
   event.preventDefault();
   key.run();
 }
