@@ -7,9 +7,11 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DOCUMENT_PATH } from '../dev/generate/api-document.ts';
+import { readServedDocument } from '../dev/generate/api-types.ts';
 import { buildAll, buildWorker } from '../dev/local/build.ts';
 import type { JournalLine } from './support/journal-reporter.ts';
 import { PLATFORM_BUNDLE, PLATFORM_ENTRY } from './support/platform/bundle.ts';
@@ -143,5 +145,6 @@ function runAll(): boolean {
 
 buildAll();
 buildWorker(PLATFORM_BUNDLE, PLATFORM_ENTRY);
+if (isLong) writeFileSync(DOCUMENT_PATH, await readServedDocument());
 await makeStateTemplate();
 process.exit((process.env.CI && !isLong ? await runGate() : runAll()) ? 0 : 1);

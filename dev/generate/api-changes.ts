@@ -2,14 +2,13 @@
  * Compares two versions of the API document and lists the changes that break a client: a request that was accepted is now refused,
  * or an answer lacks a member that it had. New operations, new optional members and new values in answers break nothing
  * (docs/api-stability.md).
- * \n `node dev/generate/api-changes.ts [TAG]` compares the stored document with that of a tag, the last one by default. Its exit status is
- * always 0, because a person decides whether a breaking change is acceptable.
+ *
+ * `npm run api:changes [VERSION]` builds the Worker and compares its document with that of a release, the last one by default. Its
+ * exit status is always 0, because a person decides whether a breaking change is acceptable.
  */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { ROOT } from '../local/build.ts';
-import { DOCUMENT_PATH } from './api-document.ts';
+import { listReleases, readReleasedDocument } from './api-document.ts';
+import { readServedDocument } from './api-types.ts';
 
 interface Schema {
   readonly $ref?: string;
@@ -180,23 +179,17 @@ function compareMembers(was: Schema, now: Schema, direction: Direction, at: stri
   ];
 }
 
-function main(): void {
-  const git = (...args: string[]) =>
-    execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 26, stdio: ['ignore', 'pipe', 'ignore'] });
-  let tag = process.argv[2];
-  let stored: string;
-  try {
-    tag ??= git('describe', '--tags', '--abbrev=0').trim();
-    stored = git('show', `${tag}:clients/typescript/openapi.json`);
-  } catch {
-    console.log('API changes: no earlier version to compare with.');
-    return;
-  }
-  const changes = findBreakingChanges(JSON.parse(stored), JSON.parse(readFileSync(DOCUMENT_PATH, 'utf8')));
+async function main(): Promise<void> {
+  const version = process.argv[2] ?? listReleases().at(-1);
+  if (version === undefined) return console.log('API changes: no release to compare with.');
+  const before = JSON.parse(readReleasedDocument(version)) as ApiDocument;
+  const changes = findBreakingChanges(before, JSON.parse(await readServedDocument()));
   console.log(
-    changes.length === 0 ? `API changes since ${tag}: none that break a client.` : `Breaking API changes since ${tag}:`,
+    changes.length === 0
+      ? `API changes since ${version}: none that break a client.`
+      : `Breaking API changes since ${version}:`,
   );
   for (const change of changes) console.log(`- ${change}`);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main();
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();

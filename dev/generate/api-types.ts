@@ -1,9 +1,9 @@
 /** Reads the API document from the built Worker, and generates TypeScript types from it. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildAll, ROOT } from '../local/build.ts';
-import { DOCUMENT_PATH, toStoredDocument } from './api-document.ts';
+import { toStoredDocument } from './api-document.ts';
 
 export const TYPES_PATH = join(ROOT, 'clients/typescript/api.generated.ts');
 
@@ -27,18 +27,18 @@ export async function readServedDocument(): Promise<string> {
 }
 
 const HEADER = `/**
- * Types of Tessera's JSON APIs, made from openapi.json by \`npm run generate\`. Do not edit.
+ * Types of Tessera's JSON APIs, made from /v1/openapi.json by \`npm run generate\`. Do not edit.
  *
  * Every schema is a type. Every operation is a namespace inside \`V1\` with its parameters, its body and its answer.
  */
 `;
 
-/** Generates the types. @returns the text of a TypeScript module without imports. */
-export async function toTypes(documentPath = DOCUMENT_PATH): Promise<string> {
+/** Generates the types of a document as it is stored. @returns the text of a TypeScript module without imports. */
+export async function toTypes(document: Record<string, unknown>): Promise<string> {
   // The OpenAPI type generator is imported only when needed, because loading it takes seconds.
   const { generateApi } = await import('swagger-typescript-api');
   const { files } = await generateApi({
-    spec: JSON.parse(readFileSync(documentPath, 'utf8')),
+    spec: document as never,
     fileName: 'api.ts',
     output: false,
     silent: true,

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type ApiDocument, findBreakingChanges } from '../../../dev/generate/api-changes.ts';
-import { DOCUMENT_PATH } from '../../../dev/generate/api-document.ts';
+import { listReleases, readReleasedDocument } from '../../../dev/generate/api-document.ts';
 
-const text = readFileSync(DOCUMENT_PATH, 'utf8');
+const text = readReleasedDocument(listReleases().at(-1) ?? '');
 const read = () => JSON.parse(text);
 /**
  * Compares a document with a changed copy.

@@ -1,6 +1,6 @@
 /** Attacks on every route of the OpenAPI document, generated from the document: callers who may not use the route. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { DOCUMENT_PATH } from '../../../../dev/generate/api-document.ts';
 import { type JsonSchema, sample } from '../../../support/mail/json-schema-sample.ts';
 import { type Attack, parsed, sendJson } from './attack.ts';
 import type { World } from './world.ts';
@@ -35,12 +35,10 @@ const toRoutes = (document: ApiDocument): Route[] =>
   );
 
 /**
- * The document that is published with the TypeScript client. The running server's document would be too late, because the names of
- * tests are needed before it runs.
+ * The document of this version, which `npm run test:long` writes before the tests. The running server's document would be too late,
+ * because the names of tests are needed before it runs.
  */
-const DOCUMENT: ApiDocument = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../../../clients/typescript/openapi.json'), 'utf8'),
-);
+const DOCUMENT: ApiDocument = JSON.parse(readFileSync(DOCUMENT_PATH, 'utf8'));
 const ROUTES = toRoutes(DOCUMENT);
 const GUARDED = ROUTES.filter(({ operation }) => operation.security?.length !== 0);
 
