@@ -2,7 +2,7 @@
  * Runs a private Tessera for a black-box test: `dev/local/start.ts`, like `npm start`, in its own process group, on free ports, with
  * its own state and secrets. `kill9()` simulates a power cut.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,6 +26,8 @@ export interface TestServerOptions {
    * under the rules of the platform.
    */
   readonly withoutRules?: boolean;
+  /** Packed state folder (`tar.gz`) to start from, with its own `dev.vars`. By default, the databases are empty. */
+  readonly state?: string;
 }
 
 export interface ApiAnswer {
@@ -93,7 +95,8 @@ function isFree(port: number): Promise<boolean> {
 
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), 'tessera-test-'));
-  copyStateTemplate(directory);
+  if (options.state === undefined) copyStateTemplate(directory);
+  else execFileSync('tar', ['-C', directory, '-xzf', options.state]);
   const [port, smtpPort, sinkPort] = [await freePort(), await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
