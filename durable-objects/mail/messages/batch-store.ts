@@ -10,11 +10,11 @@ import {
   listSubtree,
   removeFolder,
 } from './folder-store.ts';
+import type { LabelPatch } from './label-store.ts';
 import {
   eraseMessage,
   findMessage,
   foldersOf,
-  type MessagePatch,
   type MessageState,
   patchMessage,
   STATE_COLUMNS,
@@ -22,7 +22,13 @@ import {
 import { learnSender, readSenderFacts } from './sender-store.ts';
 import { addLesson, decideLesson } from './spam-lesson-store.ts';
 
-export interface BatchPatch extends Omit<MessagePatch, 'folder'> {
+export interface BatchPatch extends LabelPatch {
+  readonly isRead?: boolean | undefined;
+  readonly isFlagged?: boolean | undefined;
+  readonly isAnswered?: boolean | undefined;
+  readonly isForwarded?: boolean | undefined;
+  /** Time at which the message returns to the Inbox; null for no snooze. A move without this member ends the snooze. */
+  readonly snoozedUntil?: number | null | undefined;
   /** Id or role of the folder to move the message to. */
   readonly folderKey?: string | undefined;
 }

@@ -8,13 +8,14 @@ import { execute, type RowOf, statement } from '../../../workers/shared/stores/s
 import type { ArrivalJudgement, ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { executeFirst } from '../database/store.ts';
-import { kindOfSender, listSenderKeys, type SenderKind, toSenderKey } from '../domain/sender-key.ts';
+import { kindOfSender, listSenderKeys, toSenderKey } from '../domain/sender-key.ts';
 import type { message, sender } from './schema.ts';
 
 const SENDERS_MAX = 10_000;
 /** Maximum of References of a message, the last ones, that are compared with sent mail. */
 const REFERENCES_MAX = 50;
 
+export type SenderKind = 'address' | 'domain' | 'list';
 export type SenderStatus = 'trusted' | 'blocked';
 
 export interface Sender {
