@@ -1,16 +1,9 @@
 /** Changes to many messages in one transaction: patches, deletion, erasing expired messages, emptying a folder. */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type { FolderError, FolderRow } from '../contract/folders.ts';
+import type { BatchPatch, BatchResult } from '../contract/messages.ts';
 import { first } from '../database/store.ts';
-import {
-  type FolderError,
-  type FolderRow,
-  findFolder,
-  findFolderByNumber,
-  isView,
-  listSubtree,
-  removeFolder,
-} from './folder-store.ts';
-import type { LabelPatch } from './label-store.ts';
+import { findFolder, findFolderByNumber, isView, listSubtree, removeFolder } from './folder-store.ts';
 import {
   eraseMessage,
   findMessage,
@@ -21,23 +14,6 @@ import {
 } from './message-store.ts';
 import { learnSender, readSenderFacts } from './sender-store.ts';
 import { addLesson, decideLesson } from './spam-lesson-store.ts';
-
-export interface BatchPatch extends LabelPatch {
-  readonly isRead?: boolean | undefined;
-  readonly isFlagged?: boolean | undefined;
-  readonly isAnswered?: boolean | undefined;
-  readonly isForwarded?: boolean | undefined;
-  /** Time at which the message returns to the Inbox; null for no snooze. A move without this member ends the snooze. */
-  readonly snoozedUntil?: number | null | undefined;
-  /** Id or role of the folder to move the message to. */
-  readonly folderKey?: string | undefined;
-}
-
-export type BatchStatus = 'updated' | 'unchanged' | 'deleted' | 'not_found';
-export interface BatchResult {
-  readonly id: string;
-  readonly status: BatchStatus;
-}
 
 /** Origins of messages that train the spam model. Mail that the user wrote says nothing about mail from others. */
 const TEACHING_ORIGINS = new Set(['received', 'imported']);

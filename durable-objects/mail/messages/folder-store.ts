@@ -2,7 +2,7 @@
 import { toNameKey } from '../../../workers/mail/domain/folder-name.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
-import { FOLDER_ROLES, type FolderRole, VIEW_ROLES } from '../contract/delivered-message.ts';
+import { FOLDER_ROLES, type FolderError, type FolderRole, type FolderRow, VIEW_ROLES } from '../contract/folders.ts';
 import { recordChange } from '../database/change-store.ts';
 import { executeFirst } from '../database/store.ts';
 import type { folder } from './schema.ts';
@@ -18,16 +18,6 @@ const ROLE_NAMES: Record<FolderRole, string> = {
   trash: 'Trash',
 };
 export const FOLDERS_MAX = 1_000;
-
-export interface FolderRow {
-  /** Number of the folder in the mailbox. */
-  readonly folder: number;
-  readonly folder_id: string;
-  readonly name: string;
-  readonly role: FolderRole | null;
-  readonly total: number;
-  readonly unread: number;
-}
 
 type StoredFolder = Pick<RowOf<typeof folder>, keyof FolderRow>;
 
@@ -75,8 +65,12 @@ export const isHidden = (folder: { role: FolderRole | null }): boolean =>
 const findByKey = statement<{ key: string }, StoredFolder>(
   `SELECT ${COLUMNS} FROM folder WHERE folder_id = :key OR role = :key`,
 );
-const findByNumber = statement<{ folder: number }, StoredFolder>(`SELECT ${COLUMNS} FROM folder WHERE folder = :folder`);
-const findByName = statement<{ nameKey: string }, StoredFolder>(`SELECT ${COLUMNS} FROM folder WHERE name_key = :nameKey`);
+const findByNumber = statement<{ folder: number }, StoredFolder>(
+  `SELECT ${COLUMNS} FROM folder WHERE folder = :folder`,
+);
+const findByName = statement<{ nameKey: string }, StoredFolder>(
+  `SELECT ${COLUMNS} FROM folder WHERE name_key = :nameKey`,
+);
 
 /** @param key id or role of the folder. @returns the folder; null if there is none. */
 export const findFolder = (sql: SqlStorage, key: string): FolderRow | null => executeFirst(sql, findByKey, { key });
@@ -156,13 +150,6 @@ export function addToFlaggedCounts(sql: SqlStorage, total: number, unread: numbe
   if (total === 0 && unread === 0) return;
   execute(sql, addFlaggedCounts, { total, unread });
 }
-
-export type FolderError =
-  | { readonly kind: 'no_folder' }
-  | { readonly kind: 'folder_exists' }
-  | { readonly kind: 'folder_fixed' }
-  | { readonly kind: 'too_many_folders'; readonly max: number }
-  | { readonly kind: 'bad_folder_name'; readonly reason: string };
 
 const countAll = statement<Record<never, never>, { count: number }>('SELECT count(*) AS count FROM folder');
 const insert = statement<{ folderId: string; name: string; nameKey: string; now: number }>(

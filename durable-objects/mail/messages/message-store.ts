@@ -2,21 +2,17 @@
  * Writes, changes and erases a message's rows. Each function runs inside the caller's transaction. `arrival-store.ts` decides the
  * folder and marks of an arriving message.
  */
+
 import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/pure/timeuuid.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
+import type { FolderRow } from '../contract/folders.ts';
+import type { BatchPatch } from '../contract/messages.ts';
 import { recordChange } from '../database/change-store.ts';
 import { indexMessage, unindexMessage } from '../database/search-index-store.ts';
 import { addGarbage, first, type Row } from '../database/store.ts';
-import type { BatchPatch } from './batch-store.ts';
 import { nameEmail } from './email-id-store.ts';
-import {
-  addToFlaggedCounts,
-  type FolderRow,
-  findFolderByNumber,
-  isHidden,
-  type Place,
-  updateCounts,
-} from './folder-store.ts';
+import { addToFlaggedCounts, findFolderByNumber, isHidden, type Place, updateCounts } from './folder-store.ts';
+
 import { insertLabel, listLabels, patchLabels } from './label-store.ts';
 import {
   assignThread,
