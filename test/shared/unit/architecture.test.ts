@@ -25,7 +25,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/api.ts': ['workers/', 'package.json'],
   'workers/products.ts': ['workers/'],
   'workers/served.ts': ['workers/shared/'],
-  'workers/environment.d.ts': ['durable-objects/'],
+  'workers/environment.d.ts': [],
   'workers/shared/': ['package.json', 'migrations/directory/meta/', 'migrations/objects/meta/'],
   'workers/identity/': ['workers/shared/'],
   'workers/storage/': ['workers/shared/', 'workers/identity/index.ts', ...COLLECTORS],
