@@ -3,9 +3,9 @@
  * store and notifies listeners. `calls/` has one class of calls per concern, each extending the one before: messages, drafts,
  * rules, incoming, outbox, JMAP, credentials, reads by a credential. `mailbox-object.ts` explains why.
  *
- * **Rooms**, each importing only those before it: `contract/` (types that callers pass), `database/` (schema, change log, wakes,
- * search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`, `incoming/`, `outbox/`, `jmap/`; then `alarm/`
- * and `calls/`.
+ * **Rooms**, each importing only those before it: `contract/` (what calls take and return; the Worker imports no other room),
+ * `database/` (schema, change log, wakes, search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`,
+ * `incoming/`, `outbox/`, `jmap/`; then `alarm/` and `calls/`.
  *
  * **Storing a delivered message.** `storeMessage(input)`:
  * - First put the raw bytes (`input.rawKey`) and the decoded attachments in a quorum of the locations.
@@ -28,33 +28,16 @@ import { ok, type Result } from '../../workers/shared/pure/result.ts';
 import { settingsOf } from '../../workers/shared/settings/settings.ts';
 import { runInvocation, withTrace } from '../../workers/shared/telemetry/invocation.ts';
 import { runWakes } from './alarm/wakes.ts';
-import type { EventMessage } from './calls/listeners.ts';
 import { OwnReads } from './calls/own-reads.ts';
-import type { NoMailbox } from './calls/transactions.ts';
+import type { EventMessage } from './contract/changes.ts';
+import type { MailboxProfile, NamespaceOwner, NewMailbox, NoMailbox } from './contract/mailbox.ts';
 import { takeCredentials } from './credentials/credential-store.ts';
 import { readState } from './database/change-store.ts';
-import { type MailboxRow, type NewMailbox, readMailbox, writeMailbox } from './database/store.ts';
+import { readMailbox, writeMailbox } from './database/store.ts';
 import { createRoleFolders } from './messages/folder-store.ts';
-
-export type { ReadError } from './calls/message-calls.ts';
 
 /** While PRODUCTS does not include mail, the alarm checks it again at this interval. */
 const ABSENT_MS = 3_600_000;
-
-export interface MailboxProfile extends MailboxRow {
-  readonly state: string;
-}
-
-/**
- * Owner record that identifies the namespace of the mailbox objects. The collector uses it to tell whether bytes of mail belong to
- * this namespace.
- */
-export interface NamespaceOwner {
-  /** Random id of the namespace, a UUID. */
-  readonly id: string;
-  /** Number of runs of the collector, plus one for the claim. 0 in the object means that a location may lack the id. */
-  readonly runs: number;
-}
 
 export class Mailbox extends OwnReads {
   /** Creates the mailbox with its folders. If it exists, updates its type and limit only. */

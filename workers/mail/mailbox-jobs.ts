@@ -1,14 +1,14 @@
 /**
- * Work that mailbox objects hand to the Worker (`durable-objects/mail/alarm/jobs.ts`). Each call is an invocation of its own,
+ * Work that mailbox objects hand to the Worker (`durable-objects/mail/contract/jobs.ts`). Each call is an invocation of its own,
  * with its own CPU time and subrequests. So SMTP, scanners and training do not load the object. Their code is evaluated when it is
  * needed.
  */
+
 import { WorkerEntrypoint } from 'cloudflare:workers';
-import type { MailboxJobs as Jobs } from '../../durable-objects/mail/alarm/jobs.ts';
-import type { IncomingLedger } from '../../durable-objects/mail/incoming/incoming-store.ts';
-import type { SpamLesson } from '../../durable-objects/mail/messages/spam-lesson-store.ts';
-import type { OutboxSnapshot } from '../../durable-objects/mail/outbox/outbox-report-store.ts';
-import type { AutomaticSend } from '../../durable-objects/mail/rules/automatic-store.ts';
+import type { IncomingLedger } from '../../durable-objects/mail/contract/incoming.ts';
+import type { MailboxJobs as Jobs, SpamLesson } from '../../durable-objects/mail/contract/jobs.ts';
+import type { AutomaticSend, OutboxSnapshot } from '../../durable-objects/mail/contract/outbox.ts';
+
 import { createClock } from '../shared/settings/clock.ts';
 import { directoryOf } from '../shared/stores/directories.ts';
 import { callInTrace, currentInvocation, runInvocation } from '../shared/telemetry/invocation.ts';

@@ -1,9 +1,11 @@
 /**
  * The work that the mailbox's one alarm runs. Each kind of work is a wake. Nothing schedules a wake: its due time is read from the
- * rows, so a crash loses none and a wake costs no row. Work on other systems goes to the Worker (`jobs.ts`); the object records its
+ * rows, so a crash loses none and a wake costs no row. Work on other systems goes to the Worker (`contract/jobs.ts`); the object records its
  * result.
  */
+
 import { logError } from '../../../workers/shared/telemetry/log.ts';
+import type { MailboxJobs } from '../contract/jobs.ts';
 import { nextPruneAt, pruneLogs, readState } from '../database/change-store.ts';
 import type { Memory } from '../database/memory.ts';
 import { type Database, forgetGarbage, listGarbage, readMailbox } from '../database/store.ts';
@@ -19,7 +21,6 @@ import { nextOutboxAt } from '../outbox/outbox-store.ts';
 import { endForwarded } from '../rules/address-forward-store.ts';
 import { isAutomaticWaiting, listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
 import { isTidyDue, tidySearchIndex } from '../search/search-tidy-store.ts';
-import type { MailboxJobs } from './jobs.ts';
 
 const GARBAGE_PER_ROUND = 500;
 /**

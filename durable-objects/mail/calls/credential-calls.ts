@@ -2,21 +2,19 @@
  * Calls about the credentials that open the mailbox. They also work after the mailbox was erased: if deletion of the account fails
  * half-way, the user can still repeat it.
  */
+
+import type { EndedCredentials, Holder, KeptCredential, NewCredential, SessionRow } from '../contract/credentials.ts';
 import {
   confirmSession,
-  type EndedCredentials,
   endCredentials,
   forgetNames,
-  type Holder,
   identify,
   insertCredential,
-  type KeptCredential,
   listSessions,
-  type NewCredential,
   renameHolder,
-  type SessionRow,
   setSuspended,
 } from '../credentials/credential-store.ts';
+
 import { readMailbox } from '../database/store.ts';
 import { endSubscriptions } from '../jmap/push-store.ts';
 import { JmapCalls } from './jmap-calls.ts';

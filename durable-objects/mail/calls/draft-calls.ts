@@ -1,18 +1,21 @@
 /** Calls about drafts and the files uploaded for them. */
+
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
-import {
-  createDraft,
-  type Draft,
-  type DraftContent,
-  type DraftError,
-  deleteDraft,
-  readDraft,
-  replaceDraft,
-} from '../drafts/draft-store.ts';
-import { findKeptDraft, type Idempotency, type KeptMessage, keepDraft } from '../drafts/kept-draft-store.ts';
-import { insertUpload, readUploads, type Upload, type UploadError } from '../messages/upload-store.ts';
-import { MessageCalls, type ReadError } from './message-calls.ts';
-import { type NoMailbox, orNotFound } from './transactions.ts';
+import type {
+  Draft,
+  DraftContent,
+  DraftError,
+  Idempotency,
+  KeptMessage,
+  Upload,
+  UploadError,
+} from '../contract/drafts.ts';
+import type { NoMailbox, ReadError } from '../contract/mailbox.ts';
+import { createDraft, deleteDraft, readDraft, replaceDraft } from '../drafts/draft-store.ts';
+import { findKeptDraft, keepDraft } from '../drafts/kept-draft-store.ts';
+import { insertUpload, readUploads } from '../messages/upload-store.ts';
+import { MessageCalls } from './message-calls.ts';
+import { orNotFound } from './transactions.ts';
 
 export class DraftCalls extends MessageCalls {
   /** Records an upload. Call it once the bytes are in a quorum of the locations. On an error, the caller deletes the bytes. */

@@ -3,13 +3,14 @@
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { currentInvocation } from '../../../workers/shared/telemetry/invocation.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
+import type { ClaimedIncoming, IncomingEnd, IncomingMessage } from '../contract/incoming.ts';
+import type { NoMailbox, ReadError } from '../contract/mailbox.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import * as incoming from '../incoming/incoming-store.ts';
 import { isRetired, retireAddress } from '../incoming/retired-address-store.ts';
 import { readSpamModel } from '../messages/spam-lesson-store.ts';
-import type { ReadError } from './message-calls.ts';
+
 import { RuleCalls } from './rule-calls.ts';
-import type { NoMailbox } from './transactions.ts';
 
 export class IncomingCalls extends RuleCalls {
   /**
@@ -17,7 +18,7 @@ export class IncomingCalls extends RuleCalls {
    * @param isConfirmed whether DIRECTORY's primary says that the account has the address. If not, an address that it lost is refused.
    */
   async acceptIncoming(
-    message: incoming.IncomingMessage,
+    message: IncomingMessage,
     isConfirmed: boolean,
   ): Promise<
     Result<{ duplicate: boolean }, { readonly kind: 'over_quota' } | { readonly kind: 'retired' } | NoMailbox>
@@ -37,7 +38,7 @@ export class IncomingCalls extends RuleCalls {
   async claimIncoming(
     limit: number,
     leaseMs: number,
-  ): Promise<Result<{ messages: incoming.ClaimedIncoming[]; spamModel: Uint8Array | null }, NoMailbox>> {
+  ): Promise<Result<{ messages: ClaimedIncoming[]; spamModel: Uint8Array | null }, NoMailbox>> {
     const { leases } = this.transactions.memory;
     return this.transactions.read((sql, mailbox, now) => {
       const messages = incoming.claimIncoming(sql, leases, mailbox, limit, leaseMs, now);
@@ -58,7 +59,7 @@ export class IncomingCalls extends RuleCalls {
     });
   }
 
-  async finishIncoming(incomingId: string, end: incoming.IncomingEnd): Promise<Result<void, NoMailbox>> {
+  async finishIncoming(incomingId: string, end: IncomingEnd): Promise<Result<void, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(incoming.finishIncoming(sql, incomingId, end, now)));
   }
 
@@ -74,7 +75,7 @@ export class IncomingCalls extends RuleCalls {
     );
   }
 
-  async readQuarantined(incomingId: string): Promise<Result<incoming.ClaimedIncoming, ReadError>> {
+  async readQuarantined(incomingId: string): Promise<Result<ClaimedIncoming, ReadError>> {
     return this.transactions.read((sql, mailbox) => {
       const found = incoming.readQuarantined(sql, mailbox, incomingId);
       return found ? ok(found) : err({ kind: 'not_found' });

@@ -1,74 +1,53 @@
 /** Calls that only JMAP makes. Each answer includes the state of the mailbox at the time of the read. */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type { JmapType } from '../contract/changed-types.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
+import type {
+  Arrangement,
+  DestroyRound,
+  EmailPatch,
+  EmailQueryAnswer,
+  EmailQueryRequest,
+  EmailRecord,
+  EmailSetAnswer,
+  EmailSetFailure,
+  EmailText,
+  IdentityChange,
+  JmapFolder,
+  QueryFailure,
+  StoredSubmission,
+  SubmissionRecord,
+  SubmitStoredError,
+  ThreadRecord,
+  TypeChanges,
+} from '../contract/jmap.ts';
+import type { NoMailbox, ReadError, StoredIdentity } from '../contract/mailbox.ts';
+import type { DuePush, NewPushSubscription, PushOutcome, PushSubscription, PushUpdate } from '../contract/push.ts';
 import { readState, recordChange } from '../database/change-store.ts';
-import { type StoredIdentity, writeSettings } from '../database/store.ts';
-import type { JmapType } from '../jmap/changed-types.ts';
-import { readTypeChanges, type TypeChanges } from '../jmap/changes-store.ts';
+import { writeSettings } from '../database/store.ts';
+import { readTypeChanges } from '../jmap/changes-store.ts';
+import { listEmailIds, readEmails, readEmailTexts, readThreads } from '../jmap/email-read-store.ts';
+import { createEmail, destroyEmail, updateEmail } from '../jmap/email-write-store.ts';
+import { readJmapFolders } from '../jmap/folder-read-store.ts';
+import { arrangeFolder, destroyFolder } from '../jmap/folder-write-store.ts';
 import {
-  type EmailRecord,
-  type EmailText,
-  listEmailIds,
-  readEmails,
-  readEmailTexts,
-  readThreads,
-  type ThreadRecord,
-} from '../jmap/email-read-store.ts';
-import {
-  createEmail,
-  destroyEmail,
-  type EmailPatch,
-  type EmailSetFailure,
-  updateEmail,
-} from '../jmap/email-write-store.ts';
-import { type JmapFolder, readJmapFolders } from '../jmap/folder-read-store.ts';
-import { type Arrangement, arrangeFolder, type DestroyRound, destroyFolder } from '../jmap/folder-write-store.ts';
-import {
-  type DuePush,
   deleteSubscription,
   insertSubscription,
   listDuePushes,
   listSubscriptions,
-  type NewPushSubscription,
-  type PushOutcome,
-  type PushSubscription,
-  type PushUpdate,
   recordPushes,
   updateSubscription,
 } from '../jmap/push-store.ts';
-import {
-  type EmailQueryAnswer,
-  type EmailQueryRequest,
-  listThreadMates,
-  type QueryFailure,
-  queryEmails,
-} from '../jmap/query-store.ts';
+import { listThreadMates, queryEmails } from '../jmap/query-store.ts';
 import {
   cancelSubmission,
   forgetSubmission,
   listSubmissionIds,
   readSubmissions,
-  type StoredSubmission,
-  type SubmissionRecord,
-  type SubmitStoredError,
   submitStored,
 } from '../jmap/submission-store.ts';
-import type { ReadError } from './message-calls.ts';
 import { OutboxCalls } from './outbox-calls.ts';
-import { type NoMailbox, orNotFound } from './transactions.ts';
-
-export interface EmailSetAnswer {
-  readonly oldState: string;
-  readonly newState: string;
-  /** One entry per message: null if it was updated, otherwise the reason why it was not. */
-  readonly updated: Readonly<Record<string, EmailSetFailure | null>>;
-  readonly destroyed: Readonly<Record<string, boolean>>;
-}
-
-export interface IdentityChange {
-  readonly type: 'identity_created' | 'identity_updated' | 'identity_deleted';
-  readonly identityId: string;
-}
+import { orNotFound } from './transactions.ts';
 
 export class JmapCalls extends OutboxCalls {
   async readJmapFolders(withThreads: boolean): Promise<Result<{ state: string; folders: JmapFolder[] }, NoMailbox>> {

@@ -3,7 +3,7 @@
  * with each socket. Polls are only in memory; a client whose poll is lost polls again. Pushes are hints: a client that missed one
  * replays from `since`.
  */
-import type { ChangePage } from '../database/change-store.ts';
+import type { ChangePage, EventMessage } from '../contract/changes.ts';
 
 /** Maximum of sockets per mailbox. A further socket closes the oldest one. */
 export const SOCKETS_MAX = 2_000;
@@ -16,12 +16,6 @@ interface SocketState {
   readonly state: number;
   /** Expiry of the credential that opened the socket; null for never. */
   readonly expiresAt: number | null;
-}
-
-export interface EventMessage {
-  readonly state: string;
-  readonly changes?: ChangePage['changes'];
-  readonly resync?: true;
 }
 
 export const toEventMessage = (page: ChangePage): EventMessage =>

@@ -6,49 +6,36 @@ import type {
   StoreMessageError,
   StoreMessageInput,
 } from '../contract/delivered-message.ts';
-import { listUnheld, type Unheld } from '../database/blob-store.ts';
+import type { FolderError, FolderRow } from '../contract/folders.ts';
+import type { NoMailbox, ReadError } from '../contract/mailbox.ts';
+import type {
+  BatchPatch,
+  BatchResult,
+  ExportedMessage,
+  LabelCounts,
+  ListPlace,
+  MessageDetail,
+  MessageSummary,
+  ThreadPage,
+} from '../contract/messages.ts';
+import type { FolderState, RebuildSource, Unheld } from '../contract/recovery.ts';
+import type { BatchPlace, BatchRound, CompileError, SearchAnswer, SearchRequest } from '../contract/search.ts';
+import { listUnheld } from '../database/blob-store.ts';
 import { readMailbox } from '../database/store.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
-import {
-  type BatchPatch,
-  type BatchResult,
-  deleteFolder,
-  deleteMessages,
-  emptyFolder,
-  patchMessages,
-} from '../messages/batch-store.ts';
-import { type ExportedMessage, listForExport, listKnownRaws } from '../messages/export-store.ts';
-import {
-  createFolder,
-  type FolderError,
-  type FolderRow,
-  findFolder,
-  isHidden,
-  listFolders,
-  renameFolder,
-} from '../messages/folder-store.ts';
-import { countLabels, type LabelCounts } from '../messages/label-store.ts';
-import {
-  type ListPlace,
-  listMessages,
-  type MessageDetail,
-  type MessageSummary,
-  readMessage,
-  readThreadMessages,
-  type ThreadPage,
-} from '../messages/message-read-store.ts';
+import { deleteFolder, deleteMessages, emptyFolder, patchMessages } from '../messages/batch-store.ts';
+import { listForExport, listKnownRaws } from '../messages/export-store.ts';
+import { createFolder, findFolder, isHidden, listFolders, renameFolder } from '../messages/folder-store.ts';
+import { countLabels } from '../messages/label-store.ts';
+import { listMessages, readMessage, readThreadMessages } from '../messages/message-read-store.ts';
 import { findMessage } from '../messages/message-store.ts';
 import { setMuted } from '../messages/quiet-store.ts';
-import { listRebuildSources, type RebuildSource, rebuildMessage } from '../messages/rebuild-store.ts';
-import { type FolderState, restoreFolders } from '../messages/snapshot-store.ts';
+import { listRebuildSources, rebuildMessage } from '../messages/rebuild-store.ts';
+import { restoreFolders } from '../messages/snapshot-store.ts';
 import { findThread } from '../messages/thread-store.ts';
-import { type BatchPlace, type BatchRound, changeFound } from '../search/batch-search-store.ts';
-import type { CompileError } from '../search/search-sql.ts';
-import { type SearchAnswer, type SearchRequest, search } from '../search/search-store.ts';
+import { changeFound } from '../search/batch-search-store.ts';
+import { search } from '../search/search-store.ts';
 import { MailboxObject } from './mailbox-object.ts';
-import type { NoMailbox, NotFound } from './transactions.ts';
-
-export type ReadError = NoMailbox | NotFound;
 
 export class MessageCalls extends MailboxObject {
   /** Stores a message. `index.ts` says what the caller must do before. */

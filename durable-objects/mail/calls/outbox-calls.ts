@@ -2,28 +2,31 @@
 import type { RetryPolicy } from '../../../workers/mail/domain/recipient-state.ts';
 import type { SendLimits } from '../../../workers/mail/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type { NoMailbox, ReadError } from '../contract/mailbox.ts';
+import type {
+  Canceled,
+  DomainHour,
+  DueReport,
+  NewOutboxMessage,
+  OutboxJob,
+  RecipientOutcome,
+  ReportedOutcome,
+  SendRoom,
+  Submission,
+  SubmitError,
+  Submitted,
+} from '../contract/outbox.ts';
 import { isRetired } from '../incoming/retired-address-store.ts';
 import * as attempts from '../outbox/outbox-attempt-store.ts';
 import * as reports from '../outbox/outbox-report-store.ts';
 import * as outbox from '../outbox/outbox-store.ts';
 import * as submission from '../outbox/submission-store.ts';
-import { addShare, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { addShare, readSendWait, readShare } from '../rules/send-limit-store.ts';
 import { IncomingCalls } from './incoming-calls.ts';
-import type { ReadError } from './message-calls.ts';
-import type { NoMailbox } from './transactions.ts';
-
-export interface SendRoom {
-  readonly accountType: string;
-  readonly isRetired: boolean;
-  readonly waitMs: number;
-  readonly share: number;
-}
 
 export class OutboxCalls extends IncomingCalls {
   /** Submits a message: adds the copy in Sent and the outbox row, in one transaction. */
-  async submitMessage(
-    submitted: submission.Submission,
-  ): Promise<Result<submission.Submitted, submission.SubmitError | NoMailbox>> {
+  async submitMessage(submitted: Submission): Promise<Result<Submitted, SubmitError | NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => submission.submitMessage(sql, mailbox, submitted, now));
   }
 
@@ -31,7 +34,7 @@ export class OutboxCalls extends IncomingCalls {
   async findSubmission(
     key: string,
     requestSha256: string,
-  ): Promise<Result<submission.Submitted | null, { readonly kind: 'idempotency_conflict' } | NoMailbox>> {
+  ): Promise<Result<Submitted | null, { readonly kind: 'idempotency_conflict' } | NoMailbox>> {
     return this.transactions.read((sql) => submission.findSubmission(sql, key, requestSha256));
   }
 
@@ -64,15 +67,13 @@ export class OutboxCalls extends IncomingCalls {
     return this.transactions.write((sql, _, now) => ok(addShare(sql, domainHour, recipients, now)));
   }
 
-  async cancelSubmission(
-    messageId: string,
-  ): Promise<Result<submission.Canceled, ReadError | { readonly kind: 'too_late' }>> {
+  async cancelSubmission(messageId: string): Promise<Result<Canceled, ReadError | { readonly kind: 'too_late' }>> {
     return this.transactions.write((sql, mailbox, now) => submission.cancelSubmission(sql, mailbox, messageId, now));
   }
 
   /** Queues mail that no user wrote. @returns the earliest time at which it may be sent, in milliseconds since 1970. */
   async enqueueOutbox(
-    message: outbox.NewOutboxMessage,
+    message: NewOutboxMessage,
     automaticPerHour: number,
   ): Promise<Result<{ holdUntil: number }, NoMailbox>> {
     return this.transactions.write((sql, _, now) => {
@@ -87,7 +88,7 @@ export class OutboxCalls extends IncomingCalls {
     limit: number;
     leaseMs: number;
     policy: RetryPolicy;
-  }): Promise<Result<attempts.OutboxJob[], NoMailbox>> {
+  }): Promise<Result<OutboxJob[], NoMailbox>> {
     const random = { leaseId: crypto.randomUUID(), jitter: Math.random() };
     return this.transactions.write((sql, mailbox, now) =>
       ok(attempts.claimOutbox(sql, mailbox, { ...options, ...random }, now)),
@@ -114,7 +115,7 @@ export class OutboxCalls extends IncomingCalls {
   async recordOutcomes(
     outboxId: string,
     leaseId: string,
-    outcomes: readonly attempts.RecipientOutcome[],
+    outcomes: readonly RecipientOutcome[],
     policy: RetryPolicy,
   ): Promise<Result<void, NoMailbox>> {
     const options = { policy, jitter: Math.random() };
@@ -141,7 +142,7 @@ export class OutboxCalls extends IncomingCalls {
   /** Applies a delivery report. @returns whether the report is about a message of this mailbox. */
   async applyReport(
     headerMessageId: string,
-    outcomes: readonly outbox.ReportedOutcome[],
+    outcomes: readonly ReportedOutcome[],
   ): Promise<Result<boolean, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(outbox.applyReport(sql, headerMessageId, outcomes, now)));
   }
@@ -150,11 +151,11 @@ export class OutboxCalls extends IncomingCalls {
    * Assigns an id to each due report and returns the reports. Because of the id, a repetition after a crash makes the same
    * report.
    */
-  async listDueReports(limit: number): Promise<Result<reports.DueReport[], NoMailbox>> {
+  async listDueReports(limit: number): Promise<Result<DueReport[], NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => ok(reports.listDueReports(sql, mailbox, limit, now)));
   }
 
-  async finishReport(report: reports.DueReport): Promise<Result<void, NoMailbox>> {
+  async finishReport(report: DueReport): Promise<Result<void, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(reports.finishReport(sql, report, now)));
   }
 }

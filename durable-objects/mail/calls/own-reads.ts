@@ -3,19 +3,10 @@
  * Nothing else runs between the check and the read.
  */
 import type { Result } from '../../../workers/shared/pure/result.ts';
-import type { KeptCredential } from '../credentials/credential-store.ts';
-import type { ListPlace } from '../messages/message-read-store.ts';
-import type { SearchRequest } from '../search/search-store.ts';
+import type { CallerProof, OwnRead } from '../contract/credentials.ts';
+import type { ListPlace } from '../contract/messages.ts';
+import type { SearchRequest } from '../contract/search.ts';
 import { CredentialCalls } from './credential-calls.ts';
-
-/**
- * Proof that the caller may read: either the hash of a secret, which this mailbox checks, or the Worker's statement that it has
- * checked the caller.
- */
-export type CallerProof = { readonly secretSha256: string } | 'checked_by_worker';
-
-/** The caller and what was read; null if the credential is not valid, in which case nothing was read. */
-export type OwnRead<T> = { readonly caller: KeptCredential | null; readonly answer: T } | null;
 
 /** `OwnRead` with the answer type of a call. */
 type Own<Call extends (...args: never[]) => Promise<Result<unknown, unknown>>> = Promise<

@@ -1,56 +1,42 @@
 /** Calls about what the user configures: settings, filters, contacts, forwarding. */
+
 import type { FilterRule } from '../../../workers/mail/domain/filter-rule.ts';
 import type { SendLimits } from '../../../workers/mail/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type {
+  Contact,
+  ContactCursor,
+  ContactError,
+  ContactFields,
+  Sender,
+  SenderError,
+  SenderStatus,
+} from '../contract/contacts.ts';
+import type { MailboxSettings, NoMailbox, ReadError } from '../contract/mailbox.ts';
+import type {
+  AddressForward,
+  AddressForwardError,
+  ApplyRound,
+  Filter,
+  FilterError,
+  ForwardTarget,
+  ForwardTargetError,
+} from '../contract/rules.ts';
 import { recordChange } from '../database/change-store.ts';
-import { type MailboxSettings, writeSettings } from '../database/store.ts';
-import {
-  deleteSender,
-  listSenders,
-  type Sender,
-  type SenderError,
-  type SenderStatus,
-  saveSender,
-} from '../messages/sender-store.ts';
+import { writeSettings } from '../database/store.ts';
+import { deleteSender, listSenders, saveSender } from '../messages/sender-store.ts';
 import { readSpamModel } from '../messages/spam-lesson-store.ts';
-import {
-  type AddressForward,
-  type AddressForwardError,
-  deleteAddressForward,
-  listAddressForwards,
-  saveAddressForward,
-} from '../rules/address-forward-store.ts';
-import {
-  type Contact,
-  type ContactCursor,
-  type ContactError,
-  type ContactFields,
-  deleteContact,
-  insertContact,
-  listContacts,
-  replaceContact,
-} from '../rules/contact-store.ts';
-import {
-  type ApplyRound,
-  applyFilterRound,
-  deleteFilter,
-  type Filter,
-  type FilterError,
-  insertFilter,
-  listFilters,
-  replaceFilter,
-} from '../rules/filter-store.ts';
+import { deleteAddressForward, listAddressForwards, saveAddressForward } from '../rules/address-forward-store.ts';
+import { deleteContact, insertContact, listContacts, replaceContact } from '../rules/contact-store.ts';
+import { applyFilterRound, deleteFilter, insertFilter, listFilters, replaceFilter } from '../rules/filter-store.ts';
 import {
   confirmForwardTarget,
   deleteForwardTarget,
-  type ForwardTarget,
-  type ForwardTargetError,
   listForwardTargets,
   requestForwardTarget,
 } from '../rules/forward-target-store.ts';
 import { DraftCalls } from './draft-calls.ts';
-import type { ReadError } from './message-calls.ts';
-import { type NoMailbox, orNotFound } from './transactions.ts';
+import { orNotFound } from './transactions.ts';
 
 export class RuleCalls extends DraftCalls {
   /** Replaces the given settings and keeps the others. @returns all settings. */

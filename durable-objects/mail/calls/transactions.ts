@@ -4,13 +4,11 @@ import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { settingsOf } from '../../../workers/shared/settings/settings.ts';
 import { nextAlarmAt } from '../alarm/wakes.ts';
+import type { MailboxRow, NoMailbox, NotFound } from '../contract/mailbox.ts';
 import { readChanges, readState } from '../database/change-store.ts';
 import { createMemory, type Memory } from '../database/memory.ts';
-import { type Database, isDatabase, type MailboxRow, openDatabase, readMailbox } from '../database/store.ts';
+import { type Database, isDatabase, openDatabase, readMailbox } from '../database/store.ts';
 import { Listeners } from './listeners.ts';
-
-export type NoMailbox = { readonly kind: 'no_mailbox' };
-export type NotFound = { readonly kind: 'not_found' };
 
 export const orNotFound = (isDone: boolean): Result<null, NotFound> => (isDone ? ok(null) : err({ kind: 'not_found' }));
 

@@ -1,10 +1,6 @@
 /** Types of the input and the result of `Mailbox.storeMessage`. They are plain data. */
 
-export const FOLDER_ROLES = ['inbox', 'all', 'archive', 'drafts', 'flagged', 'junk', 'sent', 'trash'] as const;
-export type FolderRole = (typeof FOLDER_ROLES)[number];
-/** Roles of views: folders that show messages of other folders and hold none. */
-export const VIEW_ROLES: readonly FolderRole[] = ['all', 'flagged'];
-
+import type { FolderRole } from './folders.ts';
 /** @returns the delivery key of an accepted message. @param contentKey hash of the message's content and envelope. */
 export const toDeliveryKey = (contentKey: string): string => `in:${contentKey}`;
 

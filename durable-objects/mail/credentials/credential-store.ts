@@ -1,47 +1,11 @@
 /** Sessions and app tokens of the mailbox's user. */
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import type { EndedCredentials, Holder, KeptCredential, NewCredential, SessionRow } from '../contract/credentials.ts';
 import { executeFirst } from '../database/store.ts';
 import type { credential, holder } from './schema.ts';
 
 type CredentialRow = RowOf<typeof credential>;
 type HolderRow = RowOf<typeof holder>;
-
-export interface Holder {
-  readonly userName: string;
-  readonly name: string;
-  readonly email: string | null;
-}
-
-export interface NewCredential {
-  readonly secretSha256: string;
-  readonly credentialId: string;
-  readonly kind: 'session' | 'token';
-  readonly userAgent: string | null;
-  readonly expiresAt: number | null;
-}
-
-/** A valid credential with its user. */
-export interface KeptCredential extends Holder, Pick<NewCredential, 'credentialId' | 'kind' | 'expiresAt'> {
-  /** Time of the last use, precise to an hour; null before the first use. */
-  readonly lastUsedAt: number | null;
-  readonly confirmedUntil: number | null;
-}
-
-export interface SessionRow {
-  readonly sessionId: string;
-  readonly userAgent: string | null;
-  readonly createdAt: number;
-  readonly lastSeenAt: number;
-  readonly expiresAt: number;
-}
-
-/** Selects the credentials to end: one (`only`), all others (`except`), or all if neither is set. */
-export interface EndedCredentials {
-  readonly only?: string;
-  readonly except?: string;
-  /** Limits the selection to credentials of this kind. */
-  readonly kind?: 'session' | 'token';
-}
 
 const USE_INTERVAL_MS = 3_600_000;
 const SESSIONS_LISTED_MAX = 200;

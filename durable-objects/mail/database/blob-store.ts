@@ -1,4 +1,6 @@
 /** Finds R2 keys that the mailbox does not own. It owns every key that one of its rows names. */
+
+import type { Unheld } from '../contract/recovery.ts';
 import { first } from './store.ts';
 
 /** All columns that contain an R2 key. The table `garbage` is included, because the mailbox itself deletes its objects. */
@@ -13,15 +15,6 @@ const HOLDERS = [
   { table: 'snapshot', column: 'r2_key' },
   { table: 'garbage', column: 'r2_key' },
 ] as const;
-
-export interface Unheld {
-  readonly keys: string[];
-  /**
-   * Time when the mailbox was created, milliseconds since 1970. For objects stored before it, the mailbox cannot tell whether
-   * they have an owner.
-   */
-  readonly createdAt: number;
-}
 
 /**
  * Finds the keys that no row names. Each call reads every row of the tables above, so pass many keys per call. An index on each key

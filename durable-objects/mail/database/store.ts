@@ -1,8 +1,10 @@
 /** The mailbox as a whole: opening its database, reading and writing its one row in `mailbox`, and marking garbage. */
+
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../../migrations/mailbox/migrations.js';
 import { execute, type Parameters, type Statement } from '../../../workers/shared/stores/statement.ts';
+import type { MailboxRow, MailboxSettings, NewMailbox } from '../contract/mailbox.ts';
 import { createSearchIndex } from './search-index-store.ts';
 
 export interface Database {
@@ -39,46 +41,6 @@ export function executeFirst<Values extends Parameters, Result extends Row>(
   return null;
 }
 
-export interface MailboxSettings {
-  readonly signature: string;
-  readonly vacation: VacationSettings | null;
-  /** Identities of JMAP: the settings that clients made for each address, and the identities that clients added. */
-  readonly identities: readonly StoredIdentity[];
-}
-
-export interface StoredIdentity {
-  readonly id: string;
-  readonly email: string;
-  readonly name?: string | undefined;
-  readonly replyTo?: readonly { readonly name: string | null; readonly email: string }[] | null | undefined;
-  readonly bcc?: readonly { readonly name: string | null; readonly email: string }[] | null | undefined;
-  readonly textSignature?: string | undefined;
-  readonly htmlSignature?: string | undefined;
-  /** True for an identity that a client added; false for settings of an address's own identity. */
-  readonly isAdded?: boolean;
-}
-
-export interface VacationSettings {
-  readonly isEnabled: boolean;
-  readonly subject: string;
-  readonly body: string;
-  /** HTML of the reply, as a JMAP client set it. The reply itself is sent as plain text. */
-  readonly htmlBody?: string | null;
-  /** First and last time at which messages are answered, milliseconds since 1970; null for no limit. */
-  readonly startsAt: number | null;
-  readonly endsAt: number | null;
-  /** The user's own addresses when the reply was set. Only messages with one of them in To or Cc are answered. */
-  readonly addresses: readonly string[];
-}
-
-export interface MailboxRow {
-  readonly userId: string;
-  readonly accountType: string;
-  readonly limitBytes: number;
-  readonly usedBytes: number;
-  readonly settings: MailboxSettings;
-}
-
 const NO_SETTINGS: MailboxSettings = { signature: '', vacation: null, identities: [] };
 
 /** @returns the row of the mailbox; null before the mailbox was created and after it was erased. */
@@ -102,12 +64,6 @@ export function readMailbox(sql: SqlStorage): MailboxRow | null {
     usedBytes: row.used_bytes,
     settings: { ...NO_SETTINGS, ...(JSON.parse(row.settings) as Partial<MailboxSettings>) },
   };
-}
-
-export interface NewMailbox {
-  readonly userId: string;
-  readonly accountType: string;
-  readonly limitBytes: number;
 }
 
 /** Creates the row of the mailbox. If it exists, updates its type and limit. */

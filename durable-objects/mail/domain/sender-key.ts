@@ -1,8 +1,6 @@
 /** Keys of senders that a user trusts or blocks: an address, a domain (`@x.test`) or a mailing list (`<dev.x.test>`). Pure. */
 import { parseMailPath, toAsciiDomain } from '../../../workers/mail/domain/mail-path.ts';
 
-export type SenderKind = 'address' | 'domain' | 'list';
-
 const LABELS = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
 const LENGTH_MAX = 255;
 
@@ -22,7 +20,7 @@ export function toSenderKey(text: string): string | null {
   return parseMailPath(value)?.email.toLowerCase() ?? null;
 }
 
-export const kindOfSender = (key: string): SenderKind =>
+export const kindOfSender = (key: string) =>
   key.startsWith('@') ? 'domain' : key.startsWith('<') ? 'list' : 'address';
 
 /** @returns the keys that match a sender, the most specific first. */

@@ -9,11 +9,13 @@ import { makeNamesUnique } from '../../../workers/mail/domain/attachment-name.ts
 import { toEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { findDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { toPlainText } from '../../../workers/mail/domain/plain-text.ts';
-import { type HeaderField, type Importance, toHeaderFields } from '../../../workers/mail/domain/written-fields.ts';
+import { toHeaderFields } from '../../../workers/mail/domain/written-fields.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
-import type { MailAddress, ParsedMessage } from '../contract/delivered-message.ts';
+import type { ParsedMessage } from '../contract/delivered-message.ts';
+import type { Draft, DraftContent, DraftError, Upload } from '../contract/drafts.ts';
+import type { MailboxRow } from '../contract/mailbox.ts';
 import { recordChange } from '../database/change-store.ts';
-import { first, type MailboxRow } from '../database/store.ts';
+import { first } from '../database/store.ts';
 import { readRevision } from '../messages/email-id-store.ts';
 import { findFolder, findFolderByNumber, updateCounts } from '../messages/folder-store.ts';
 import { listLabels } from '../messages/label-store.ts';
@@ -35,43 +37,10 @@ import {
   readReferences,
   reassignThread,
 } from '../messages/thread-store.ts';
-import { dropUploads, holdUploads, readUploads, type Upload } from '../messages/upload-store.ts';
+import { dropUploads, holdUploads, readUploads } from '../messages/upload-store.ts';
 
 /** Maximum of a draft's content, below the 2 MB that a row may have. */
 const CONTENT_BYTES_MAX = 1_900_000;
-
-export interface DraftContent {
-  readonly from: MailAddress | null;
-  readonly to: readonly MailAddress[];
-  readonly cc: readonly MailAddress[];
-  readonly bcc: readonly MailAddress[];
-  readonly subject: string;
-  readonly body: string;
-  /** HTML of the body, cleaned by the caller. Drafts of earlier versions have it as the author wrote it. */
-  readonly html: string | null;
-  readonly attachmentIds: readonly string[];
-  readonly inReplyTo: string | null;
-  readonly references: readonly string[];
-  readonly replyTo?: readonly MailAddress[];
-  readonly headers?: readonly HeaderField[];
-  readonly importance?: Importance;
-  /** Id of the message that the draft forwards. */
-  readonly forwardOf?: string | null;
-}
-
-export interface Draft {
-  readonly messageId: string;
-  readonly revision: number;
-  readonly updatedAt: number;
-  readonly content: DraftContent;
-  readonly attachments: readonly Upload[];
-}
-
-export type DraftError =
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'draft_changed'; readonly revision: number }
-  | { readonly kind: 'over_quota'; readonly usedBytes: number; readonly limitBytes: number }
-  | { readonly kind: 'bad_request'; readonly path: string; readonly message: string };
 
 interface Checked {
   readonly json: string;

@@ -3,32 +3,14 @@
  */
 import { ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
-import { executeFirst, type MailboxRow } from '../database/store.ts';
+import type { DraftError, Idempotency, KeptMessage } from '../contract/drafts.ts';
+import type { MailboxRow } from '../contract/mailbox.ts';
+import { executeFirst } from '../database/store.ts';
 import type { keptDraft } from '../messages/schema.ts';
-import {
-  createDraft,
-  type DraftContent,
-  type DraftError,
-  deleteDraft,
-  readDraft,
-  replaceDraft,
-} from './draft-store.ts';
+import { createDraft, deleteDraft, readDraft, replaceDraft } from './draft-store.ts';
 
 /** Maximum age of a key, the same as for keys of accepted submissions. */
 const KEY_AGE_MAX_MS = 7 * 24 * 3_600_000;
-
-/** An Idempotency-Key, and the hash of the request that had it. */
-export interface Idempotency {
-  readonly key: string;
-  readonly requestSha256: string;
-}
-
-export interface KeptMessage {
-  readonly content: DraftContent;
-  /** HTML of the content, cleaned so that it is safe to show. */
-  readonly cleanedHtml: string | null;
-  readonly idempotency: Idempotency | null;
-}
 
 type KeptRow = Pick<RowOf<typeof keptDraft>, 'request_sha256' | 'message_id' | 'revision'>;
 const find = statement<{ key: string }, KeptRow>(

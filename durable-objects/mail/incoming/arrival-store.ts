@@ -2,10 +2,14 @@
  * Stores an arriving message once per delivery, within the quota, in the folder that the user's rules choose. Runs in the caller's
  * transaction.
  */
+
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
-import { addGarbage, first, type MailboxRow } from '../database/store.ts';
-import { type FolderRow, findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
+import type { FolderRow } from '../contract/folders.ts';
+import type { MailboxRow } from '../contract/mailbox.ts';
+import { addGarbage, first } from '../database/store.ts';
+import { findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
+
 import {
   findMessage,
   insertMessage,

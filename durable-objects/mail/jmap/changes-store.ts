@@ -3,29 +3,16 @@
  * change.
  */
 import { execute, statement } from '../../../workers/shared/stores/statement.ts';
-import { type Change, readState } from '../database/change-store.ts';
+import type { JmapType } from '../contract/changed-types.ts';
+import type { Change } from '../contract/changes.ts';
+import { ALL_OBJECTS, type TypeChanges } from '../contract/jmap.ts';
+import { readState } from '../database/change-store.ts';
 import { first } from '../database/store.ts';
-import type { JmapType } from './changed-types.ts';
-
-export interface TypeChanges {
-  readonly newState: string;
-  readonly hasMoreChanges: boolean;
-  readonly created: readonly string[];
-  readonly updated: readonly string[];
-  readonly destroyed: readonly string[];
-  /** True if nothing but counts changed in the updated mailboxes. */
-  readonly onlyCounts: boolean;
-  /** Ids of the changed messages' threads. */
-  readonly threadIds: readonly string[];
-}
 
 type Event = { readonly kind: 'created' | 'updated' | 'counted' | 'destroyed'; readonly id: string };
 
 /** Maximum of change records read per answer, of all types. */
 const ROWS_MAX = 20_000;
-/** Stands for all objects of a type, in place of an id. */
-export const ALL_OBJECTS = '*';
-
 const listAfter = statement<{ since: number; limit: number }, { state: number; body: string }>(
   'SELECT state, body FROM change WHERE state > :since ORDER BY state LIMIT :limit',
 );

@@ -2,6 +2,7 @@
 import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { execute, statement } from '../../../workers/shared/stores/statement.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
+import type { EmailRecord, EmailText, ThreadRecord } from '../contract/jmap.ts';
 import { EMAIL_ID, readEmailId } from '../messages/email-id-store.ts';
 import { findMessage, type MessageState } from '../messages/message-store.ts';
 import { findThread, formatThreadId } from '../messages/thread-store.ts';
@@ -13,34 +14,6 @@ import { findThread, formatThreadId } from '../messages/thread-store.ts';
 export function findEmail(sql: SqlStorage, emailId: string): MessageState | null {
   const found = findMessage(sql, parseEmailId(emailId)?.messageId ?? '');
   return found && readEmailId(sql, found) === emailId.toLowerCase() ? found : null;
-}
-
-export interface EmailRecord {
-  readonly id: string;
-  readonly threadId: string;
-  readonly folderIds: readonly string[];
-  readonly isDraft: boolean;
-  readonly isRead: boolean;
-  readonly isFlagged: boolean;
-  readonly isAnswered: boolean;
-  readonly isForwarded: boolean;
-  readonly labels: readonly string[];
-  readonly hasAttachment: boolean;
-  readonly sizeBytes: number;
-  readonly receivedAt: number;
-  readonly sentAt: number | null;
-  readonly from: MailAddress | null;
-  readonly to: readonly MailAddress[];
-  readonly cc: readonly MailAddress[];
-  readonly bcc: readonly MailAddress[];
-  readonly replyTo: readonly MailAddress[];
-  readonly subject: string;
-  readonly preview: string;
-  readonly messageId: string | null;
-  readonly inReplyTo: string | null;
-  readonly references: readonly string[];
-  /** R2 key of the raw message; null for a draft that was written in the app. */
-  readonly rawKey: string | null;
 }
 
 interface EmailRow {
@@ -114,12 +87,6 @@ const toRecord = (row: EmailRow): EmailRecord => ({
   rawKey: row.raw_key,
 });
 
-export interface ThreadRecord {
-  readonly id: string;
-  /** Ids of the thread's emails, oldest first. */
-  readonly emailIds: readonly string[];
-}
-
 const listThread = statement<{ thread: number }, { email_id: string }>(
   `SELECT ${EMAIL_ID} AS email_id FROM message AS m WHERE m.thread = :thread ORDER BY m.position`,
 );
@@ -131,13 +98,6 @@ export const readThreads = (sql: SqlStorage, ids: readonly string[]): ThreadReco
     const emailIds = thread === null ? [] : [...execute(sql, listThread, { thread })].map((row) => row.email_id);
     return emailIds.length > 0 ? [{ id, emailIds }] : [];
   });
-
-export interface EmailText {
-  readonly id: string;
-  readonly subject: string;
-  /** Beginning of the message's text. */
-  readonly text: string;
-}
 
 /** Characters of a text that are searched for the snippet's words. */
 const SNIPPET_TEXT_LENGTH_MAX = 100_000;

@@ -1,42 +1,15 @@
 /** Writes of `Email/set` (RFC 8621 §4.6): changes keywords and folders, and erases messages. Runs in the caller's transaction. */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
-import type { MailboxRow } from '../database/store.ts';
+import type { FolderRow } from '../contract/folders.ts';
+import type { EmailPatch, EmailRecord, EmailSetFailure } from '../contract/jmap.ts';
+import type { MailboxRow } from '../contract/mailbox.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import { learnFromMove } from '../messages/batch-store.ts';
-import { type FolderRow, findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
+import { findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
 import { listLabels } from '../messages/label-store.ts';
 import { eraseMessage, findMessage, foldersOf, patchMessage } from '../messages/message-store.ts';
-import { type EmailRecord, findEmail, readEmails } from './email-read-store.ts';
-
-/** New flags and labels of an email. An undefined flag stays unchanged. */
-export interface MarkPatch {
-  readonly isDraft?: boolean | undefined;
-  readonly isRead?: boolean | undefined;
-  readonly isFlagged?: boolean | undefined;
-  readonly isAnswered?: boolean | undefined;
-  readonly isForwarded?: boolean | undefined;
-  /** Labels to change: true adds the label, false removes it. */
-  readonly labels: Readonly<Record<string, boolean>>;
-  /** True to remove all labels that `labels` does not name. */
-  readonly replacesLabels: boolean;
-}
-
-export interface EmailPatch {
-  readonly marks: MarkPatch | null;
-  /** Folders to change, by id: true adds the email to the folder, false removes it. */
-  readonly folders: Readonly<Record<string, boolean>>;
-  /** True to remove the email from all folders that `folders` does not name. */
-  readonly replacesFolders: boolean;
-}
-
-export type EmailSetFailure =
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'bad_folder'; readonly folderId: string }
-  | { readonly kind: 'no_folder_left' }
-  | { readonly kind: 'too_many_folders' }
-  /** The patch would end a draft of the web app, which stays a draft until it is sent. */
-  | { readonly kind: 'draft_fixed' };
+import { findEmail, readEmails } from './email-read-store.ts';
 
 export const FOLDERS_PER_EMAIL_MAX = 50;
 /** Label that marks drafts of JMAP clients. Drafts of the web app have the origin `draft` instead. */

@@ -1,21 +1,9 @@
 /** Folders with the counts that JMAP mailboxes have (RFC 8621 §2). */
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
-import type { FolderRole } from '../contract/delivered-message.ts';
+import type { FolderRole } from '../contract/folders.ts';
+import type { JmapFolder } from '../contract/jmap.ts';
 import { isHidden, listFolders } from '../messages/folder-store.ts';
 import type { folder } from '../messages/schema.ts';
-
-export interface JmapFolder {
-  readonly folderId: string;
-  /** Whole path of the folder. */
-  readonly name: string;
-  readonly role: FolderRole | null;
-  readonly total: number;
-  readonly unread: number;
-  readonly totalThreads: number;
-  readonly unreadThreads: number;
-  readonly sortOrder: number;
-  readonly isSubscribed: boolean;
-}
 
 /**
  * Threads are counted only in folders with at most this many messages. Other folders report their number of messages as that of

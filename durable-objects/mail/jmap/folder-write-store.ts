@@ -1,13 +1,10 @@
 /** Changes of folders that only JMAP makes: order, subscription, and deleting a folder with its messages. */
 import { execute, statement } from '../../../workers/shared/stores/statement.ts';
+import type { FolderRow } from '../contract/folders.ts';
+import type { Arrangement, DestroyRound } from '../contract/jmap.ts';
 import { recordChange } from '../database/change-store.ts';
-import { type FolderRow, findFolder, findFolderByNumber, removeFolder } from '../messages/folder-store.ts';
+import { findFolder, findFolderByNumber, removeFolder } from '../messages/folder-store.ts';
 import { eraseMessage, foldersOf, type MessageState, patchMessage, STATE_COLUMNS } from '../messages/message-store.ts';
-
-export interface Arrangement {
-  readonly sortOrder?: number | undefined;
-  readonly isSubscribed?: boolean | undefined;
-}
 
 const arrange = statement<{ folder: number; sortOrder: number | null; isSubscribed: number | null }>(
   `UPDATE folder SET sort_order = ifnull(:sortOrder, sort_order), is_subscribed = ifnull(:isSubscribed, is_subscribed)
@@ -35,8 +32,6 @@ const listIn = statement<{ folder: number; limit: number }, MessageState>(
   `SELECT ${STATE_COLUMNS} FROM message WHERE position IN
      (SELECT position FROM message_folder WHERE folder = :folder LIMIT :limit)`,
 );
-
-export type DestroyRound = 'done' | 'has_mail' | 'more' | 'not_found';
 
 /**
  * Removes a folder that has no subfolders, one round of messages at a time. Messages that are in no other folder are erased. Call

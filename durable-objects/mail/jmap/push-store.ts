@@ -5,48 +5,18 @@
  */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import { JMAP_TYPES, listChangedTypes } from '../contract/changed-types.ts';
+import type {
+  DuePush,
+  NewPushSubscription,
+  PushKeys,
+  PushOutcome,
+  PushSubscription,
+  PushUpdate,
+} from '../contract/push.ts';
 import { readChanges, readState } from '../database/change-store.ts';
 import { first } from '../database/store.ts';
-import { JMAP_TYPES, listChangedTypes } from './changed-types.ts';
 import type { pushSubscription } from './schema.ts';
-
-export interface PushKeys {
-  readonly p256dh: string;
-  readonly auth: string;
-}
-
-export interface PushSubscription {
-  readonly id: string;
-  readonly deviceClientId: string;
-  readonly url: string;
-  readonly keys: PushKeys | null;
-  /** JMAP types whose changes are pushed; null for all. */
-  readonly types: readonly string[] | null;
-  readonly expiresAt: number;
-  /** The verification code that the client returned; null before that. */
-  readonly verificationCode: string | null;
-}
-
-export type NewPushSubscription = Omit<PushSubscription, 'verificationCode'> & {
-  readonly code: string;
-  /** False if the client must still return a code, to prove that pushes reach its address. */
-  readonly isVerified: boolean;
-};
-
-export interface DuePush {
-  readonly id: string;
-  readonly url: string;
-  readonly keys: PushKeys | null;
-  /** JSON to push; null if no type that the client subscribed to has changed. */
-  readonly body: string | null;
-  /** State to record as pushed; null if this push only carries a verification code. */
-  readonly state: number | null;
-}
-
-export interface PushOutcome {
-  readonly id: string;
-  readonly result: 'done' | 'gone' | 'failed';
-}
 
 /** Delay of a push after a change, so that one push covers several changes. */
 const PUSH_DELAY_MS = 1_000;
@@ -131,8 +101,6 @@ const verify = statement<{ id: string; state: number }>(
 const change = statement<{ id: string; types: string | null; expiresAt: number }>(
   'UPDATE push_subscription SET types = :types, expires_at = :expiresAt WHERE subscription_id = :id',
 );
-
-export type PushUpdate = Partial<Pick<PushSubscription, 'types' | 'expiresAt' | 'verificationCode'>>;
 
 /** Updates a subscription. @returns false if the subscription is unknown or the verification code is wrong. */
 export function updateSubscription(

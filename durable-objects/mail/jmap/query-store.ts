@@ -3,28 +3,14 @@
  * sort, reads all matches. The total of a whole folder is its stored count instead.
  */
 
-import type { EmailQuery, EmailSort } from '../../../workers/mail/domain/email-filter.ts';
+import type { EmailSort } from '../../../workers/mail/domain/email-filter.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
+import type { EmailQueryAnswer, EmailQueryRequest, QueryFailure } from '../contract/jmap.ts';
 import { first, type Row } from '../database/store.ts';
 import { toBaseSubject } from '../domain/base-subject.ts';
 import { EMAIL_ID } from '../messages/email-id-store.ts';
 import { readThreads } from './email-read-store.ts';
 import { type CompiledQuery, compileQuery } from './query-sql-store.ts';
-
-export interface EmailQueryRequest extends EmailQuery {
-  readonly position: number;
-  readonly anchor: string | null;
-  readonly anchorOffset: number;
-  readonly limit: number;
-  readonly calculateTotal: boolean;
-}
-
-export interface EmailQueryAnswer {
-  readonly position: number;
-  readonly ids: readonly string[];
-  /** Number of all matches; null if the client did not request it. */
-  readonly total: number | null;
-}
 
 /** Maximum of matches that are sorted by anything but time. */
 const SORTED_MAX = 50_000;
@@ -34,8 +20,6 @@ interface Hit extends Row {
   email_id: string;
   thread: number;
 }
-
-export type QueryFailure = 'anchor_not_found' | 'too_many_to_sort';
 
 export function queryEmails(sql: SqlStorage, request: EmailQueryRequest): EmailQueryAnswer | QueryFailure {
   const compiled = compileQuery(sql, request);

@@ -1,51 +1,17 @@
 /** Submissions of stored messages (RFC 8621 §7), and their delivery. */
 import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
-import type { RecipientState } from '../../../workers/mail/domain/recipient-state.ts';
-import type { SendLimits } from '../../../workers/mail/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import type { StoredSubmission, SubmissionRecord, SubmitStoredError } from '../contract/jmap.ts';
+import type { DeliveryState } from '../contract/messages.ts';
 import { recordChange } from '../database/change-store.ts';
-import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
+import { readDelivery } from '../messages/delivery-state-store.ts';
 import { toPosition } from '../messages/message-store.ts';
 import { formatThreadId } from '../messages/thread-store.ts';
-import { cancelOutboxById, insertOutbox, type NewOutboxMessage, readOutbox } from '../outbox/outbox-store.ts';
-import { countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { cancelOutboxById, insertOutbox, readOutbox } from '../outbox/outbox-store.ts';
+import { countSend, readSendWait, readShare } from '../rules/send-limit-store.ts';
 import { findEmail } from './email-read-store.ts';
 import type { emailSubmission } from './schema.ts';
-
-export interface StoredSubmission {
-  /**
-   * The outgoing message. It has raw bytes of its own, because the stored message may be changed or erased while the submission
-   * waits.
-   */
-  readonly outbox: NewOutboxMessage;
-  readonly emailId: string;
-  readonly identityId: string;
-  readonly limits: SendLimits;
-  readonly domainHour: DomainHour;
-}
-
-export interface SubmissionRecord {
-  readonly id: string;
-  readonly identityId: string;
-  readonly emailId: string;
-  readonly threadId: string;
-  readonly envelope: { readonly from: string; readonly to: readonly string[] };
-  readonly sendAt: number;
-  readonly isCanceled: boolean;
-  /** Delivery states; empty if neither the outbox nor the submission has any. */
-  readonly recipients: readonly {
-    readonly email: string;
-    readonly state: RecipientState;
-    readonly lastCode: number | null;
-    readonly lastReply: string | null;
-  }[];
-}
-
-export type SubmitStoredError =
-  | { readonly kind: 'no_email' }
-  | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
-  | { readonly kind: 'share_taken' };
 
 type SubmissionRow = RowOf<typeof emailSubmission>;
 

@@ -1,37 +1,19 @@
 /** Changes to many messages in one transaction: patches, deletion, erasing expired messages, emptying a folder. */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type { FolderError, FolderRow } from '../contract/folders.ts';
+import type { BatchPatch, BatchResult } from '../contract/messages.ts';
 import { first } from '../database/store.ts';
-import {
-  type FolderError,
-  type FolderRow,
-  findFolder,
-  findFolderByNumber,
-  isView,
-  listSubtree,
-  removeFolder,
-} from './folder-store.ts';
+import { findFolder, findFolderByNumber, isView, listSubtree, removeFolder } from './folder-store.ts';
 import {
   eraseMessage,
   findMessage,
   foldersOf,
-  type MessagePatch,
   type MessageState,
   patchMessage,
   STATE_COLUMNS,
 } from './message-store.ts';
 import { learnSender, readSenderFacts } from './sender-store.ts';
 import { addLesson, decideLesson } from './spam-lesson-store.ts';
-
-export interface BatchPatch extends Omit<MessagePatch, 'folder'> {
-  /** Id or role of the folder to move the message to. */
-  readonly folderKey?: string | undefined;
-}
-
-export type BatchStatus = 'updated' | 'unchanged' | 'deleted' | 'not_found';
-export interface BatchResult {
-  readonly id: string;
-  readonly status: BatchStatus;
-}
 
 /** Origins of messages that train the spam model. Mail that the user wrote says nothing about mail from others. */
 const TEACHING_ORIGINS = new Set(['received', 'imported']);

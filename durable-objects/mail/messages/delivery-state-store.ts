@@ -1,17 +1,7 @@
 /** The delivery states of a sent message. They are in the outbox while a recipient waits, then in the row of the copy in Sent. */
-import type { RecipientState } from '../../../workers/mail/domain/recipient-state.ts';
-import { first } from '../database/store.ts';
 
-export interface DeliveryState {
-  readonly email: string;
-  readonly state: RecipientState;
-  readonly attempts: number;
-  /** Time of the next attempt for the recipient; null once the state is final. */
-  readonly nextAttemptAt: number | null;
-  readonly lastCode: number | null;
-  readonly lastReply: string | null;
-  readonly isUncertain: boolean;
-}
+import type { DeliveryState } from '../contract/messages.ts';
+import { first } from '../database/store.ts';
 
 const toState = (each: DeliveryState): DeliveryState => ({
   email: each.email,

@@ -1,22 +1,11 @@
 /** Reads messages in order for an export. Also finds the messages that an import can skip. */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
+import type { ExportedMessage } from '../contract/messages.ts';
 import { first } from '../database/store.ts';
 import { findFolder, isView } from './folder-store.ts';
 import { listLabels } from './label-store.ts';
 import { findMessage } from './message-store.ts';
-
-export interface ExportedMessage {
-  readonly position: number;
-  readonly messageId: string;
-  readonly rawKey: string;
-  readonly receivedAt: number;
-  readonly sender: string;
-  readonly isRead: boolean;
-  readonly isFlagged: boolean;
-  readonly labels: readonly string[];
-  readonly folder: string;
-}
 
 /** @returns those of the given hashes that belong to stored messages. */
 export const listKnownRaws = (sql: SqlStorage, rawSha256s: readonly string[]): string[] =>

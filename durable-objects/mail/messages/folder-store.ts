@@ -2,7 +2,7 @@
 import { toNameKey } from '../../../workers/mail/domain/folder-name.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
-import { FOLDER_ROLES, type FolderRole, VIEW_ROLES } from '../contract/delivered-message.ts';
+import { FOLDER_ROLES, type FolderError, type FolderRole, type FolderRow, VIEW_ROLES } from '../contract/folders.ts';
 import { recordChange } from '../database/change-store.ts';
 import { executeFirst } from '../database/store.ts';
 import type { folder } from './schema.ts';
@@ -19,7 +19,7 @@ const ROLE_NAMES: Record<FolderRole, string> = {
 };
 export const FOLDERS_MAX = 1_000;
 
-export type FolderRow = Pick<RowOf<typeof folder>, 'folder' | 'folder_id' | 'name' | 'role' | 'total' | 'unread'>;
+type StoredFolder = Pick<RowOf<typeof folder>, keyof FolderRow>;
 
 const COLUMNS = 'folder, folder_id, name, role, total, unread';
 const insertRole = statement<{ folderId: string; name: string; nameKey: string; role: FolderRole; now: number }>(
@@ -34,7 +34,7 @@ export function createRoleFolders(sql: SqlStorage, now: number): void {
   }
 }
 
-type CountedRow = FolderRow & { total_elsewhere: number; unread_elsewhere: number };
+type CountedRow = StoredFolder & { total_elsewhere: number; unread_elsewhere: number };
 const listAll = statement<Record<never, never>, CountedRow>(
   `SELECT ${COLUMNS}, total_elsewhere, unread_elsewhere FROM folder ORDER BY role IS NULL, folder, name_key`,
 );
@@ -62,11 +62,15 @@ export const isView = (folder: { role: FolderRole | null }): boolean =>
 export const isHidden = (folder: { role: FolderRole | null }): boolean =>
   folder.role === 'junk' || folder.role === 'trash';
 
-const findByKey = statement<{ key: string }, FolderRow>(
+const findByKey = statement<{ key: string }, StoredFolder>(
   `SELECT ${COLUMNS} FROM folder WHERE folder_id = :key OR role = :key`,
 );
-const findByNumber = statement<{ folder: number }, FolderRow>(`SELECT ${COLUMNS} FROM folder WHERE folder = :folder`);
-const findByName = statement<{ nameKey: string }, FolderRow>(`SELECT ${COLUMNS} FROM folder WHERE name_key = :nameKey`);
+const findByNumber = statement<{ folder: number }, StoredFolder>(
+  `SELECT ${COLUMNS} FROM folder WHERE folder = :folder`,
+);
+const findByName = statement<{ nameKey: string }, StoredFolder>(
+  `SELECT ${COLUMNS} FROM folder WHERE name_key = :nameKey`,
+);
 
 /** @param key id or role of the folder. @returns the folder; null if there is none. */
 export const findFolder = (sql: SqlStorage, key: string): FolderRow | null => executeFirst(sql, findByKey, { key });
@@ -146,13 +150,6 @@ export function addToFlaggedCounts(sql: SqlStorage, total: number, unread: numbe
   if (total === 0 && unread === 0) return;
   execute(sql, addFlaggedCounts, { total, unread });
 }
-
-export type FolderError =
-  | { readonly kind: 'no_folder' }
-  | { readonly kind: 'folder_exists' }
-  | { readonly kind: 'folder_fixed' }
-  | { readonly kind: 'too_many_folders'; readonly max: number }
-  | { readonly kind: 'bad_folder_name'; readonly reason: string };
 
 const countAll = statement<Record<never, never>, { count: number }>('SELECT count(*) AS count FROM folder');
 const insert = statement<{ folderId: string; name: string; nameKey: string; now: number }>(
@@ -254,7 +251,7 @@ function makeParent(sql: SqlStorage, name: string, now: number): Result<string, 
   return parent.ok ? ok(parent.value.name + name.slice(slash)) : parent;
 }
 
-const listUnder = statement<{ folder: number; from: string; before: string }, FolderRow>(
+const listUnder = statement<{ folder: number; from: string; before: string }, StoredFolder>(
   `SELECT ${COLUMNS} FROM folder WHERE folder = :folder OR (role IS NULL AND name_key >= :from AND name_key < :before)`,
 );
 

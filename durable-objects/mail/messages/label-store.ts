@@ -1,19 +1,7 @@
 /** Labels of messages, and how many messages have each. */
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import type { LabelCounts, LabelPatch } from '../contract/messages.ts';
 import type { messageLabel } from './schema.ts';
-
-export interface LabelPatch {
-  /** Labels that replace all present ones. */
-  readonly labels?: readonly string[] | undefined;
-  readonly addLabels?: readonly string[] | undefined;
-  readonly removeLabels?: readonly string[] | undefined;
-}
-
-export interface LabelCounts {
-  readonly label: string;
-  readonly total: number;
-  readonly unread: number;
-}
 
 type LabelRow = Pick<RowOf<typeof messageLabel>, 'label'>;
 const insert = statement<{ label: string; position: number }>(

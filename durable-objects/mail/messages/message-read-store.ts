@@ -1,58 +1,12 @@
 /** Reads messages: summaries for lists, and single messages in full. */
 
 import type { HeaderField } from '../../../workers/mail/domain/written-fields.ts';
-import type { FolderRole, MailAddress, StoredAttachment } from '../contract/delivered-message.ts';
+import type { MailAddress, StoredAttachment } from '../contract/delivered-message.ts';
+import type { FolderRole, FolderRow } from '../contract/folders.ts';
+import type { ListPlace, MessageDetail, MessageSummary, ThreadPage } from '../contract/messages.ts';
 import { first, type Row } from '../database/store.ts';
-import { type DeliveryState, readDelivery } from './delivery-state-store.ts';
-import type { FolderRow } from './folder-store.ts';
+import { readDelivery } from './delivery-state-store.ts';
 import { formatThreadId, isThreadMuted } from './thread-store.ts';
-
-export interface MessageSummary {
-  readonly position: number;
-  readonly messageId: string;
-  readonly threadId: string;
-  readonly folderId: string;
-  readonly folderRole: FolderRole | null;
-  readonly origin: string;
-  readonly from: MailAddress | null;
-  readonly to: readonly MailAddress[];
-  readonly subject: string;
-  readonly preview: string;
-  readonly sentAt: number | null;
-  readonly receivedAt: number;
-  readonly sizeBytes: number;
-  readonly isRead: boolean;
-  readonly isFlagged: boolean;
-  readonly isAnswered: boolean;
-  readonly isForwarded: boolean;
-  readonly snoozedUntil: number | null;
-  readonly hasAttachment: boolean;
-  readonly labels: readonly string[];
-}
-
-export interface TextRow {
-  readonly value: string | null;
-  readonly r2Key: string | null;
-}
-
-export interface MessageDetail extends MessageSummary {
-  readonly cc: readonly MailAddress[];
-  readonly bcc: readonly MailAddress[];
-  readonly replyTo: readonly MailAddress[];
-  readonly headerMessageId: string | null;
-  readonly inReplyTo: string | null;
-  readonly references: readonly string[];
-  readonly headers: readonly HeaderField[];
-  /** Verdict as JSON, unchanged since `storeMessage` received it. */
-  readonly authentication: string | null;
-  readonly spam: string | null;
-  readonly text: TextRow;
-  readonly html: TextRow | null;
-  readonly attachments: readonly StoredAttachment[];
-  readonly rawKey: string | null;
-  /** Delivery state of each recipient; empty unless the message was sent. */
-  readonly delivery: readonly DeliveryState[];
-}
 
 interface SummaryRow extends Row {
   position: number;
@@ -105,9 +59,6 @@ const toSummary = (row: SummaryRow): MessageSummary => ({
   labels: (JSON.parse(row.labels) as string[]).sort(),
 });
 
-/** Start of a list page: before a position (exclusive), or after skipping the newest `offset` messages. */
-export type ListPlace = { readonly before: number } | { readonly offset: number };
-
 /**
  * Finds the position that follows the newest `offset` messages. Counts in a narrow index, without reading their rows.
  * @returns a position, exclusive.
@@ -152,12 +103,6 @@ export function readSummaries(sql: SqlStorage, positions: readonly number[]): Me
 
 /** Maximum of characters of text and headers per result. The platform limits an RPC result to 32 MiB. */
 const THREAD_TEXT_LENGTH_MAX = 4_000_000;
-
-export interface ThreadPage {
-  readonly messages: readonly MessageDetail[];
-  readonly isMuted: boolean;
-  readonly hasMore: boolean;
-}
 
 /** @returns messages after a position (exclusive), oldest first: at least one, however long it is. */
 export function readThreadMessages(sql: SqlStorage, thread: number, after: number, limit: number): ThreadPage {

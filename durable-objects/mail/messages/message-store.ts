@@ -2,21 +2,18 @@
  * Writes, changes and erases a message's rows. Each function runs inside the caller's transaction. `arrival-store.ts` decides the
  * folder and marks of an arriving message.
  */
+
 import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/pure/timeuuid.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
+import type { FolderRow } from '../contract/folders.ts';
+import type { BatchPatch } from '../contract/messages.ts';
 import { recordChange } from '../database/change-store.ts';
 import { indexMessage, unindexMessage } from '../database/search-index-store.ts';
 import { addGarbage, first, type Row } from '../database/store.ts';
 import { nameEmail } from './email-id-store.ts';
-import {
-  addToFlaggedCounts,
-  type FolderRow,
-  findFolderByNumber,
-  isHidden,
-  type Place,
-  updateCounts,
-} from './folder-store.ts';
-import { insertLabel, type LabelPatch, listLabels, patchLabels } from './label-store.ts';
+import { addToFlaggedCounts, findFolderByNumber, isHidden, type Place, updateCounts } from './folder-store.ts';
+
+import { insertLabel, listLabels, patchLabels } from './label-store.ts';
 import {
   assignThread,
   forgetReferences,
@@ -247,13 +244,7 @@ export function writeContent(sql: SqlStorage, position: number, parsed: ParsedMe
   });
 }
 
-export interface MessagePatch extends LabelPatch {
-  readonly isRead?: boolean | undefined;
-  readonly isFlagged?: boolean | undefined;
-  readonly isAnswered?: boolean | undefined;
-  readonly isForwarded?: boolean | undefined;
-  /** Time at which the message returns to the Inbox; null for no snooze. A move without this member ends the snooze. */
-  readonly snoozedUntil?: number | null | undefined;
+export interface MessagePatch extends Omit<BatchPatch, 'folderKey'> {
   /** The only folder of the message after the change. */
   readonly folder?: FolderRow | undefined;
   /** All folders of the message after the change, at least one. Alternative to `folder`. */

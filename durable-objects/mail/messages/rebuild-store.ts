@@ -4,21 +4,11 @@
  */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
+import type { RebuildSource } from '../contract/recovery.ts';
 import { recordChange } from '../database/change-store.ts';
 import { addGarbage, first } from '../database/store.ts';
 import { findMessage, listStoredKeys, toPreview, writeContent } from './message-store.ts';
 import { formatThreadId, keepReferences } from './thread-store.ts';
-
-export interface RebuildSource {
-  readonly position: number;
-  readonly messageId: string;
-  readonly rawKey: string;
-  /**
-   * True for a sent message. Its files must have R2 objects of their own, because they become files of a draft if sending is
-   * canceled.
-   */
-  readonly isSent: boolean;
-}
 
 /** Lists messages after a position that have a raw form, oldest first. */
 export function listRebuildSources(sql: SqlStorage, after: number, limit: number): RebuildSource[] {

@@ -1,7 +1,8 @@
 /** Tables of messages, their folders, threads and labels, and of uploads, drafts and senders. */
+
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
-import type { FolderRole } from '../contract/delivered-message.ts';
+import type { FolderRole } from '../contract/folders.ts';
 
 export const folder = sqliteTable('folder', {
   folder: integer('folder').primaryKey({ autoIncrement: true }),

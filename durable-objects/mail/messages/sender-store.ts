@@ -5,31 +5,16 @@
 
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import type { Sender, SenderError, SenderStatus } from '../contract/contacts.ts';
 import type { ArrivalJudgement, ParsedMessage } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { executeFirst } from '../database/store.ts';
-import { kindOfSender, listSenderKeys, type SenderKind, toSenderKey } from '../domain/sender-key.ts';
+import { kindOfSender, listSenderKeys, toSenderKey } from '../domain/sender-key.ts';
 import type { message, sender } from './schema.ts';
 
 const SENDERS_MAX = 10_000;
 /** Maximum of References of a message, the last ones, that are compared with sent mail. */
 const REFERENCES_MAX = 50;
-
-export type SenderStatus = 'trusted' | 'blocked';
-
-export interface Sender {
-  readonly senderId: string;
-  readonly sender: string;
-  readonly kind: SenderKind;
-  readonly status: SenderStatus;
-  /** `user`: the user entered the sender. `mail`: the user moved a message out of Junk or into it. */
-  readonly origin: 'user' | 'mail';
-  readonly createdAt: number;
-}
-
-export type SenderError =
-  | { readonly kind: 'bad_request'; readonly path: string; readonly message: string }
-  | { readonly kind: 'too_many'; readonly what: string; readonly max: number };
 
 type SenderRow = RowOf<typeof sender>;
 const COLUMNS = 'sender, sender_id, status, origin, created_at';

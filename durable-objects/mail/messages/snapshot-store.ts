@@ -5,10 +5,12 @@
  * R2 keys contain the time when the mailbox was created. A mailbox that replaces a lost one therefore never overwrites the lost
  * one's snapshots.
  */
+
 import { createHash } from 'node:crypto';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
-import type { FolderRole } from '../contract/delivered-message.ts';
-import { executeFirst, first, type MailboxRow } from '../database/store.ts';
+import type { MailboxRow } from '../contract/mailbox.ts';
+import type { FolderState, MessageSnapshot } from '../contract/recovery.ts';
+import { executeFirst, first } from '../database/store.ts';
 import { createFolder, findFolder, findFolderByName } from './folder-store.ts';
 import type { snapshot } from './snapshot-schema.ts';
 
@@ -20,26 +22,6 @@ export interface SnapshotPage {
   readonly r2Key: string;
   readonly sha256: string;
   readonly body: string;
-}
-
-export interface FolderState {
-  readonly id: string;
-  readonly role: FolderRole | null;
-  readonly name: string;
-}
-
-export interface MessageSnapshot {
-  readonly id: string;
-  readonly rawKey: string;
-  readonly receivedAt: number;
-  /** Ids of the message's folders, the first folder first. */
-  readonly folders: readonly string[];
-  readonly isRead: boolean;
-  readonly isFlagged: boolean;
-  readonly isAnswered: boolean;
-  readonly isForwarded: boolean;
-  readonly snoozedUntil: number | null;
-  readonly labels: readonly string[];
 }
 
 const findState = statement<Record<never, never>, { state: number }>(

@@ -3,15 +3,9 @@
  * move never waits for the raw message.
  */
 
+import type { FolderRow } from '../contract/folders.ts';
+import type { SpamLesson } from '../contract/jobs.ts';
 import { first, readMailbox } from '../database/store.ts';
-import type { FolderRow } from './folder-store.ts';
-
-export interface SpamLesson {
-  readonly messageId: string;
-  readonly label: 'junk' | 'ham';
-  /** R2 key of the raw message; null if the message was erased. */
-  readonly rawKey: string | null;
-}
 
 /**
  * @returns the lesson of a move, or null. A move to Junk is a lesson, and so is a move out of Junk. A move from Junk to Trash is

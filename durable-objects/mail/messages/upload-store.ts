@@ -1,30 +1,19 @@
 /** Files uploaded for a message that is being written. They count against the quota until they are sent or deleted. */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
-import { addGarbage, type MailboxRow } from '../database/store.ts';
+import type { Upload, UploadError } from '../contract/drafts.ts';
+import type { MailboxRow } from '../contract/mailbox.ts';
+import { addGarbage } from '../database/store.ts';
 import type { upload } from './schema.ts';
 
 /** Age at which an upload is deleted if no draft holds it. */
 const UPLOAD_AGE_MAX_MS = 24 * 3_600_000;
 const UPLOADS_MAX = 1_000;
 
-export interface Upload {
-  readonly attachmentId: string;
-  readonly fileName: string;
-  readonly contentType: string;
-  readonly sizeBytes: number;
-  /** R2 key of the file. Its bytes are in a quorum of the locations. */
-  readonly r2Key: string;
-}
-
 export interface StoredUpload extends Upload {
   /** Position of the draft that contains this upload; null if no draft does. */
   readonly draftPosition: number | null;
 }
-
-export type UploadError =
-  | { readonly kind: 'over_quota'; readonly usedBytes: number; readonly limitBytes: number }
-  | { readonly kind: 'too_many'; readonly what: string; readonly max: number };
 
 type UploadRow = Omit<RowOf<typeof upload>, 'created_at'>;
 

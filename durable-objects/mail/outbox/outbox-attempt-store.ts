@@ -4,45 +4,19 @@
  * send a message twice.
  */
 import { type AttemptOutcome, decideProgress, type RetryPolicy } from '../../../workers/mail/domain/recipient-state.ts';
+import type { MailboxRow } from '../contract/mailbox.ts';
+import type { OutboxJob, RecipientOutcome } from '../contract/outbox.ts';
 import { isSuspended } from '../credentials/credential-store.ts';
-import type { MailboxRow } from '../database/store.ts';
 import { readMessageId } from '../messages/message-read-store.ts';
 import { countFailures } from '../rules/send-limit-store.ts';
 import {
   announceDelivery,
   listDueOutbox,
-  type OutboxKind,
   type OutboxMessage,
   type OutboxRecipient,
   readOutbox,
   saveOutbox,
 } from './outbox-store.ts';
-
-/** A message with the recipients that the caller must attempt now. */
-export interface OutboxJob {
-  readonly userId: string;
-  readonly outboxId: string;
-  readonly kind: OutboxKind;
-  readonly leaseId: string;
-  readonly messageId: string | null;
-  readonly headerMessageId: string | null;
-  readonly rawKey: string;
-  readonly sizeBytes: number;
-  readonly bodyHash: string;
-  readonly isEightBit: boolean;
-  readonly envelopeFrom: string;
-  readonly queuedAt: number;
-  /** JSON of the verdicts; null until the checks have passed the message. */
-  readonly verdicts: string | null;
-  /** Whether the mail of the user is held. */
-  readonly isSuspended: boolean;
-  readonly recipients: readonly { readonly ordinal: number; readonly email: string; readonly domain: string }[];
-}
-
-export interface RecipientOutcome {
-  readonly ordinal: number;
-  readonly outcome: AttemptOutcome;
-}
 
 interface AttemptOptions {
   readonly policy: RetryPolicy;

@@ -2,7 +2,10 @@
  * Follow-up work of the outbox: reports to senders, and updates of the operator's tables. The transaction that makes such work due
  * also marks it in the row. The mark is removed when the work is done, so a crash in between only repeats it.
  */
-import { first, type MailboxRow } from '../database/store.ts';
+
+import type { MailboxRow } from '../contract/mailbox.ts';
+import type { DueReport, OutboxDestination, OutboxSnapshot } from '../contract/outbox.ts';
+import { first } from '../database/store.ts';
 import {
   listPublishable,
   listReporting,
@@ -11,27 +14,6 @@ import {
   readOutbox,
   saveOutbox,
 } from './outbox-store.ts';
-
-export interface DueReport {
-  /** Id of the report, the same for every repetition. */
-  readonly reportId: string;
-  readonly userId: string;
-  readonly outboxId: string;
-  readonly action: 'failed' | 'delayed';
-  readonly envelopeFrom: string;
-  readonly headerMessageId: string | null;
-  readonly rawKey: string;
-  readonly queuedAt: number;
-  /** Time of the last attempt among the recipients that the report is about. */
-  readonly attemptedAt: number;
-  readonly recipients: readonly {
-    readonly email: string;
-    readonly code: number | null;
-    readonly reply: string;
-    readonly isUncertain: boolean;
-    readonly isExpired: boolean;
-  }[];
-}
 
 /**
  * Assigns ids to due reports before they are written. A recipient that fails later gets another id and report. So a repetition
@@ -86,28 +68,6 @@ export function finishReport(sql: SqlStorage, { outboxId, reportId, action }: Du
     each.report?.id === reportId ? { ...each, report: null } : each,
   );
   saveOutbox(sql, { ...message, recipients, warnedAt: action === 'delayed' ? now : message.warnedAt }, now);
-}
-
-/** The state of an outbox message for the operator's tables: one entry per destination domain. */
-export interface OutboxSnapshot {
-  readonly outboxId: string;
-  readonly userId: string;
-  readonly version: number;
-  readonly kind: string;
-  readonly sizeBytes: number;
-  readonly queuedAt: number;
-  readonly destinations: readonly OutboxDestination[];
-}
-
-export interface OutboxDestination {
-  readonly domain: string;
-  readonly held: number;
-  readonly queued: number;
-  readonly deferred: number;
-  readonly failed: number;
-  /** The earliest time at which a recipient is due; null if none waits. */
-  readonly nextAttemptAt: number | null;
-  readonly lastReply: string | null;
 }
 
 export const nextPublishAt = (sql: SqlStorage): number | null =>

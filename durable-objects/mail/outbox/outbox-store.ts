@@ -4,40 +4,13 @@
  */
 import type { RecipientState } from '../../../workers/mail/domain/recipient-state.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import type { DeliveryState } from '../contract/messages.ts';
+import type { NewOutboxMessage, OutboxKind, ReportedOutcome } from '../contract/outbox.ts';
 import { recordChange } from '../database/change-store.ts';
 import { addGarbage, executeFirst, first } from '../database/store.ts';
-import {
-  type DeliveryState,
-  readSaved,
-  saveDelivery,
-  saveSubmissionDelivery,
-} from '../messages/delivery-state-store.ts';
+import { readSaved, saveDelivery, saveSubmissionDelivery } from '../messages/delivery-state-store.ts';
 import { countFailures } from '../rules/send-limit-store.ts';
 import type { outbox } from './schema.ts';
-
-export type OutboxKind = 'message' | 'forward' | 'vacation' | 'automatic' | 'report';
-
-export interface NewOutboxMessage {
-  readonly outboxId: string;
-  readonly kind: OutboxKind;
-  readonly headerMessageId: string | null;
-  readonly rawKey: string;
-  readonly ownsRaw: boolean;
-  readonly sizeBytes: number;
-  readonly bodyHash: string;
-  readonly isEightBit: boolean;
-  readonly envelopeFrom: string;
-  readonly recipients: readonly { readonly email: string; readonly domain: string }[];
-  /** Earliest time of sending. Until then, the message can be canceled. */
-  readonly holdUntil: number;
-}
-
-/** State of a recipient as a report from another server says. */
-export interface ReportedOutcome {
-  readonly email: string;
-  readonly state: 'failed' | 'delivered';
-  readonly reply: string;
-}
 
 export interface OutboxRecipient extends DeliveryState {
   readonly ordinal: number;

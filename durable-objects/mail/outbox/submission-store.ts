@@ -4,16 +4,18 @@
  */
 import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { showRemoteImages } from '../../../workers/mail/domain/remote-images.ts';
-import type { SendLimits } from '../../../workers/mail/domain/send-limit.ts';
 import { fromHeaderFields } from '../../../workers/mail/domain/written-fields.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
-import type { StoredAttachment, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
-import { first, type MailboxRow } from '../database/store.ts';
+import type { StoredAttachment } from '../contract/delivered-message.ts';
+import type { Upload } from '../contract/drafts.ts';
+import type { MailboxRow } from '../contract/mailbox.ts';
+import type { Canceled, Submission, SubmitError, Submitted } from '../contract/outbox.ts';
+import { first } from '../database/store.ts';
 import { createDraft, readDraft, takeDraft } from '../drafts/draft-store.ts';
-import { dropKeptDraft, findKeptDraft, type Idempotency } from '../drafts/kept-draft-store.ts';
+import { dropKeptDraft, findKeptDraft } from '../drafts/kept-draft-store.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import { markAnswered, markForwarded } from '../messages/answer-mark-store.ts';
-import { type DeliveryState, readDelivery } from '../messages/delivery-state-store.ts';
+import { readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import { readMessage } from '../messages/message-read-store.ts';
 import { eraseMessage, findDraft, findMessage, patchMessage, toPosition } from '../messages/message-store.ts';
@@ -23,45 +25,9 @@ import {
   insertUploadRow,
   readLooseUploads,
   readUploads,
-  type Upload,
 } from '../messages/upload-store.ts';
-import { countSend, type DomainHour, readSendWait, readShare } from '../rules/send-limit-store.ts';
-import { cancelOutbox, insertOutbox, type NewOutboxMessage } from './outbox-store.ts';
-
-export interface Submission {
-  readonly outbox: NewOutboxMessage;
-  readonly sentCopy: StoreMessageInput;
-  readonly idempotency: Idempotency | null;
-  readonly limits: SendLimits;
-  /** Domain and hour whose sending limit the message counts against. */
-  readonly domainHour: DomainHour;
-  /** Id of the draft in which the message was written; null if there is none. The draft is removed. */
-  readonly draftId: string | null;
-  /** Revision of the draft whose content is sent; null if the request has its own content. */
-  readonly draftRevision: number | null;
-  /** Id of the message that this message forwards. */
-  readonly forwardOf: string | null;
-  /** Ids of the attached uploads. Their bytes are in the copy in Sent already. */
-  readonly attachmentIds: readonly string[];
-}
-
-export interface Submitted {
-  readonly messageId: string;
-  readonly emailId: string;
-  readonly delivery: readonly DeliveryState[];
-  /** True if the same request was made before. Nothing was written then. */
-  readonly duplicate: boolean;
-}
-
-export type SubmitError =
-  | StoreMessageError
-  | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
-  /** The mailbox's share of the domain's limit is too small, because another submission used it meanwhile. */
-  | { readonly kind: 'share_taken' }
-  /** The Idempotency-Key was used before with another request. */
-  | { readonly kind: 'idempotency_conflict' }
-  | { readonly kind: 'no_draft' }
-  | { readonly kind: 'draft_changed' };
+import { countSend, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { cancelOutbox, insertOutbox } from './outbox-store.ts';
 
 const HOUR_MS = 3_600_000;
 /** Time for which an Idempotency-Key is kept. */
@@ -139,12 +105,6 @@ export function submitMessage(
     );
   }
   return ok(toSubmitted(sql, stored.value.messageId, false));
-}
-
-export interface Canceled {
-  readonly delivery: readonly DeliveryState[];
-  /** Id of the draft that the message became; null if it did not, because some recipients have the message already. */
-  readonly draftId: string | null;
 }
 
 /**

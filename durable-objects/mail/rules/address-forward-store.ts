@@ -4,19 +4,12 @@
  */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import type { AddressForward, AddressForwardError } from '../contract/rules.ts';
 import { executeFirst } from '../database/store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import { eraseMessage, findMessage, patchMessage } from '../messages/message-store.ts';
 import type { addressForward } from './address-forward-schema.ts';
 import { isConfirmed } from './forward-target-store.ts';
-
-export interface AddressForward {
-  readonly email: string;
-  readonly targets: readonly string[];
-  readonly keepsCopy: boolean;
-}
-
-export type AddressForwardError = { readonly kind: 'bad_request'; readonly path: string; readonly message: string };
 
 type Row = RowOf<typeof addressForward>;
 const toForward = (row: Row): AddressForward => ({

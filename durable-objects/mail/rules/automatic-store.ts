@@ -2,18 +2,9 @@
  * Automatic mail that waits to be sent. The transaction that stores the causing message also writes a row here. The row is removed
  * once the mail is in the outbox.
  */
-import { first } from '../database/store.ts';
 
-export interface AutomaticSend {
-  /**
-   * `end` sends nothing and calls `endForwarded`. For an address that keeps no copy, one such row follows the forwards of each message.
-   */
-  readonly kind: 'forward' | 'vacation' | 'confirm' | 'end';
-  /** Id of the message that caused the mail. For `confirm`, the code to mail. */
-  readonly messageId: string;
-  readonly recipient: string;
-  readonly envelopeFrom: string;
-}
+import type { AutomaticSend } from '../contract/outbox.ts';
+import { first } from '../database/store.ts';
 
 export interface QueuedAutomatic extends AutomaticSend {
   readonly sendId: number;

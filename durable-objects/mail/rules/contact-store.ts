@@ -1,28 +1,13 @@
 /** The address book: contacts that the user saved, and recipients of sent mail. */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import type { Contact, ContactCursor, ContactError, ContactFields } from '../contract/contacts.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { executeFirst } from '../database/store.ts';
 import type { contact } from './schema.ts';
 
 const CONTACTS_MAX = 20_000;
-
-export interface Contact {
-  readonly contactId: string;
-  readonly name: string;
-  readonly email: string;
-  readonly note: string;
-  /** True if the user saved the contact; false if it was gathered from sent mail. */
-  readonly isSaved: boolean;
-  readonly sentCount: number;
-  readonly lastSentAt: number | null;
-}
-
-export type ContactError =
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'conflict'; readonly detail: string }
-  | { readonly kind: 'too_many'; readonly what: string; readonly max: number };
 
 type ContactRow = Omit<RowOf<typeof contact>, 'created_at'>;
 const COLUMNS = 'contact_id, name, email, note, is_saved, sent_count, last_sent_at';
@@ -53,11 +38,6 @@ export function gatherContacts(sql: SqlStorage, recipients: readonly MailAddress
   }
 }
 
-export interface ContactCursor {
-  readonly sentCount: number;
-  readonly email: string;
-}
-
 const list = statement<{ needle: string; sentCount: number; email: string; limit: number }, ContactRow>(
   `SELECT ${COLUMNS} FROM contact
    WHERE (:needle = '' OR email LIKE :needle || '%' ESCAPE '\\' OR lower(name) LIKE :needle || '%' ESCAPE '\\'
@@ -77,12 +57,6 @@ export function listContacts(sql: SqlStorage, text: string, after: ContactCursor
     .slice(0, 40);
   const { sentCount, email } = after ?? { sentCount: Number.MAX_SAFE_INTEGER, email: '' };
   return [...execute(sql, list, { needle, sentCount, email, limit })].map(toContact);
-}
-
-export interface ContactFields {
-  readonly name: string;
-  readonly email: string;
-  readonly note: string;
 }
 
 const count = statement<Record<never, never>, { count: number }>('SELECT count(*) AS count FROM contact');

@@ -10,8 +10,10 @@ import {
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
 import type { MailAddress, StoreMessageInput } from '../contract/delivered-message.ts';
+import type { MailboxRow } from '../contract/mailbox.ts';
+import type { ApplyRound, Filter, FilterError } from '../contract/rules.ts';
 import { recordChange } from '../database/change-store.ts';
-import { executeFirst, type MailboxRow } from '../database/store.ts';
+import { executeFirst } from '../database/store.ts';
 import { findFolder, isView } from '../messages/folder-store.ts';
 import { type MessageState, patchMessage, STATE_COLUMNS } from '../messages/message-store.ts';
 import type { message } from '../messages/schema.ts';
@@ -23,15 +25,6 @@ import type { filter } from './schema.ts';
 const FILTERS_MAX = 200;
 const VACATION_INTERVAL_MS = 7 * 24 * 3_600_000;
 const APPLIED_PER_ROUND = 200;
-
-export interface Filter extends FilterRule {
-  readonly filterId: string;
-}
-
-export type FilterError =
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'too_many'; readonly what: string; readonly max: number }
-  | { readonly kind: 'bad_request'; readonly path: string; readonly message: string };
 
 type FilterRow = Pick<RowOf<typeof filter>, 'filter_id' | 'rule'>;
 const list = statement<Record<never, never>, FilterRow>('SELECT filter_id, rule FROM filter ORDER BY ordinal');
@@ -220,13 +213,6 @@ function readFacts(sql: SqlStorage, position: number): MessageFacts {
     sizeBytes: row.size_bytes,
     hasAttachment: row.has_attachment === 1,
   };
-}
-
-export interface ApplyRound {
-  readonly looked: number;
-  readonly changed: number;
-  /** Position before which to continue; null once all messages were checked. */
-  readonly before: number | null;
 }
 
 /** Applies one filter to a round of received messages outside Junk and Trash, newest first. Stored messages are not forwarded. */

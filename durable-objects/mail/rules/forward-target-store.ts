@@ -5,9 +5,11 @@
  * limits count rows of `forward_invitation`, which stay when a target is removed. DIRECTORY limits the codes that one address gets
  * from all accounts.
  */
+
 import { createHash, randomInt } from 'node:crypto';
 import type { SendLimits } from '../../../workers/mail/domain/send-limit.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
+import type { ForwardTarget, ForwardTargetError } from '../contract/rules.ts';
 import { executeFirst } from '../database/store.ts';
 import { queueAutomatic } from './automatic-store.ts';
 import type { forwardInvitation, forwardTarget } from './schema.ts';
@@ -19,17 +21,6 @@ const DAY_MS = 24 * 3_600_000;
 /** Maximum of codes per `DAY_MS`. It also limits guesses, because each code allows ten. */
 const INVITATIONS_PER_TARGET_MAX = 3;
 const INVITATIONS_PER_ACCOUNT_MAX = 10;
-
-export interface ForwardTarget {
-  readonly email: string;
-  readonly confirmedAt: number | null;
-}
-
-export type ForwardTargetError =
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'conflict'; readonly detail: string }
-  | { readonly kind: 'rate_limited'; readonly retryAfterMs: number }
-  | { readonly kind: 'too_many'; readonly what: string; readonly max: number };
 
 const hash = (email: string, code: string) => createHash('sha256').update(`${email}\n${code}`).digest('hex');
 

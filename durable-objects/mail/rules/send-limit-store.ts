@@ -4,6 +4,7 @@
  * column of the table `mailbox`, so counting a message writes only one row.
  */
 import { decideSendWait, type SendLimits } from '../../../workers/mail/domain/send-limit.ts';
+import type { DomainHour } from '../contract/outbox.ts';
 import { first } from '../database/store.ts';
 
 const MINUTE_MS = 60_000;
@@ -56,13 +57,6 @@ export function readSendWait(sql: SqlStorage, limits: SendLimits, recipients: nu
       .map(({ minute, recipients: count }) => ({ endsAt: (minute + 1) * MINUTE_MS, recipients: count })),
   };
   return decideSendWait(limits, history, recipients, now);
-}
-
-/** A domain and an hour, for which the domain's recipients are counted. */
-export interface DomainHour {
-  readonly domain: string;
-  /** The hour, as hours since 1970. */
-  readonly hour: number;
 }
 
 /**

@@ -1,34 +1,19 @@
 /** Changes all messages that a search finds, newest first, one round at a time. Each round runs in the caller's transaction. */
 
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type { FolderError } from '../contract/folders.ts';
+import type { BatchPatch } from '../contract/messages.ts';
+import type { BatchPlace, BatchRound, CompileError } from '../contract/search.ts';
 import { first } from '../database/store.ts';
 import { parseSearch } from '../domain/search-query.ts';
-import { type BatchPatch, type BatchResult, deleteMessages, patchMessages } from '../messages/batch-store.ts';
-import type { FolderError } from '../messages/folder-store.ts';
-import { type CompileError, compileSearch } from './search-sql.ts';
+import { deleteMessages, patchMessages } from '../messages/batch-store.ts';
+import { compileSearch } from './search-sql.ts';
 import { toQueryFault } from './search-store.ts';
 import { walk } from './search-walk-store.ts';
 
 /** Maximum of messages changed per transaction. */
 const CHANGED_PER_ROUND = 250;
 const ROUND_EFFORT = 4;
-
-/**
- * The place at which the next round continues. Messages at position `top` or later arrived after the first round. The next round changes
- * messages before position `before`.
- */
-export interface BatchPlace {
-  readonly top: number;
-  readonly before: number;
-}
-
-export interface BatchRound {
-  readonly results: readonly BatchResult[];
-  /** The place at which the next round continues; null after the last round. */
-  readonly next: BatchPlace | null;
-  /** Progress from 0 to 1: the part of the time since the oldest message that is done. */
-  readonly progress: number;
-}
 
 /**
  * Changes one round of the messages that a query finds. Each round continues where the last one ended. So a message that still

@@ -6,9 +6,11 @@
 
 import { toInflections, toPhrase } from '../../../workers/mail/domain/search-text.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type { FolderRow } from '../contract/folders.ts';
+import type { CompileError } from '../contract/search.ts';
 import { PERIOD_TERM_SQL } from '../database/search-index-store.ts';
 import type { SearchNode, TextField } from '../domain/search-query.ts';
-import { type FolderRow, findFolder, findFolderByName, isView } from '../messages/folder-store.ts';
+import { findFolder, findFolderByName, isView } from '../messages/folder-store.ts';
 import { parseThreadId } from '../messages/thread-store.ts';
 
 export interface Condition {
@@ -55,8 +57,6 @@ export interface CompiledSearch {
   readonly from: number;
   readonly before: number;
 }
-
-export type CompileError = { readonly kind: 'bad_request'; readonly path: string; readonly message: string };
 
 const COLUMN_OF: Readonly<Record<Exclude<TextField, 'any'>, string>> = {
   sender: 'sender',

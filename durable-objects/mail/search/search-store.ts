@@ -8,11 +8,12 @@
  */
 
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type { CompileError, SearchAnswer, SearchPage, SearchRequest } from '../contract/search.ts';
 import { first } from '../database/store.ts';
 import { parseSearch, type QueryError } from '../domain/search-query.ts';
 import { countNeedles, makeSnippet, type Needles, toNeedles } from '../domain/snippet.ts';
-import { type MessageSummary, readSummaries } from '../messages/message-read-store.ts';
-import { type CompiledSearch, type CompileError, compileSearch } from './search-sql.ts';
+import { readSummaries } from '../messages/message-read-store.ts';
+import { type CompiledSearch, compileSearch } from './search-sql.ts';
 import { walk } from './search-walk-store.ts';
 
 /** Maximum of hits that are ranked: the newest ones. */
@@ -24,27 +25,6 @@ const SNIPPET_TEXT_LENGTH_MAX = 100_000;
 const SUBJECT_WEIGHT = 8;
 const SENDER_WEIGHT = 5;
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
-
-export interface SearchPage {
-  /** Messages at this position or later arrived after the first page was read. They are skipped. */
-  readonly top: number;
-  /** Number of ranked hits that were returned; null once all were. */
-  readonly offset: number | null;
-  /** Position before which the hits continue, newest first (exclusive). */
-  readonly before: number;
-}
-
-export interface SearchAnswer {
-  readonly hits: readonly { readonly message: MessageSummary; readonly snippet: string }[];
-  readonly next: SearchPage | null;
-}
-
-export interface SearchRequest {
-  readonly query: string;
-  readonly sort: 'relevance' | 'newest';
-  readonly page: SearchPage | null;
-  readonly limit: number;
-}
 
 export function search(sql: SqlStorage, request: SearchRequest, now: number): Result<SearchAnswer, CompileError> {
   const parsed = parseSearch(request.query, now);

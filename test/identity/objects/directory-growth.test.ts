@@ -2,9 +2,11 @@
  * Tests that an address is issued once, also while databases for people are added: some isolates then know the new databases, and
  * others do not yet.
  */
+
 import { applyD1Migrations, env as bindings } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { AutomaticSend } from '../../../durable-objects/mail/rules/automatic-store.ts';
+import type { AutomaticSend } from '../../../durable-objects/mail/contract/outbox.ts';
+
 import { keepToken } from '../../../workers/mail/accounts/credentials.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { sendAutomatic } from '../../../workers/mail/outbound/automatic-mail.ts';

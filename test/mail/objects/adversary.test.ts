@@ -1,7 +1,9 @@
 /** Tests unusual and hostile use of a mailbox. */
+
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { DraftContent } from '../../../durable-objects/mail/drafts/draft-store.ts';
+import type { DraftContent } from '../../../durable-objects/mail/contract/drafts.ts';
+
 import { FOLDERS_MAX } from '../../../durable-objects/mail/messages/folder-store.ts';
 import { type MailboxRpc, openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../../support/mail/messages.ts';

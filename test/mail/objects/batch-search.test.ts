@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { BatchPlace } from '../../../durable-objects/mail/search/batch-search-store.ts';
+import type { BatchPlace } from '../../../durable-objects/mail/contract/search.ts';
+
 import { type MailboxRpc, openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../../support/mail/messages.ts';
 

@@ -2,12 +2,15 @@
  * Counts the rows that JMAP reads in a mailbox of 200,000 messages and prints them with the times. Fails if a count exceeds its
  * limit. Figures are in docs/evidence.md.
  */
+
 import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import { createRandom, makeWords, wordOfRank } from '../../../bench/mail/mailbox-text.ts';
+import type { EmailQueryRequest } from '../../../durable-objects/mail/contract/jmap.ts';
 import { readEmails } from '../../../durable-objects/mail/jmap/email-read-store.ts';
 import { readJmapFolders } from '../../../durable-objects/mail/jmap/folder-read-store.ts';
-import { type EmailQueryRequest, queryEmails } from '../../../durable-objects/mail/jmap/query-store.ts';
+import { queryEmails } from '../../../durable-objects/mail/jmap/query-store.ts';
+
 import { type MailboxRpc, openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import type { EmailFilter, EmailSort } from '../../../workers/mail/domain/email-filter.ts';
 import { delivery } from '../../support/mail/messages.ts';

@@ -2,10 +2,12 @@
  * Searches a mailbox larger than one search step. Random queries are paged to their end and compared with a filter over
  * all messages.
  */
+
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { SearchPage } from '../../../durable-objects/mail/search/search-store.ts';
+import type { SearchPage } from '../../../durable-objects/mail/contract/search.ts';
+
 import { type MailboxRpc, openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import type { EmailFilter } from '../../../workers/mail/domain/email-filter.ts';
 import { delivery } from '../../support/mail/messages.ts';

@@ -1,8 +1,9 @@
 /** Tests the wakes of a mailbox: times of work for its single alarm, determined from the rows. */
+
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import type { MailboxJobs } from '../../../durable-objects/mail/alarm/jobs.ts';
 import { nextAlarmAt, runWakes } from '../../../durable-objects/mail/alarm/wakes.ts';
+import type { MailboxJobs } from '../../../durable-objects/mail/contract/jobs.ts';
 import { createMemory } from '../../../durable-objects/mail/database/memory.ts';
 import { addGarbage, type Database, readMailbox } from '../../../durable-objects/mail/database/store.ts';
 import { acceptIncoming, deferIncoming } from '../../../durable-objects/mail/incoming/incoming-store.ts';

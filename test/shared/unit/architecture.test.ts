@@ -25,12 +25,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/api.ts': ['workers/', 'package.json'],
   'workers/products.ts': ['workers/'],
   'workers/served.ts': ['workers/shared/'],
-  'workers/environment.d.ts': ['durable-objects/'],
+  'workers/environment.d.ts': [],
   'workers/shared/': ['package.json', 'migrations/directory/meta/', 'migrations/objects/meta/'],
   'workers/identity/': ['workers/shared/'],
   'workers/storage/': ['workers/shared/', 'workers/identity/index.ts', ...COLLECTORS],
   'workers/leaderboard/': ['workers/shared/', 'workers/identity/index.ts', 'durable-objects/leaderboard/protocol.ts'],
-  'workers/mail/': ['workers/shared/', 'workers/identity/index.ts', 'durable-objects/mail/'],
+  'workers/mail/': ['workers/shared/', 'workers/identity/index.ts', 'durable-objects/mail/contract/'],
   'durable-objects/leaderboard/': [
     'workers/shared/',
     'workers/leaderboard/domain/',
@@ -45,6 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/leaderboard/records/',
   ],
   'durable-objects/mail/': ['workers/shared/', 'workers/mail/domain/', 'migrations/mailbox/'],
+  'durable-objects/mail/contract/': ['workers/shared/pure/', 'workers/mail/domain/'],
   // The files directly in `web/` are the build and its measurements. They import nothing else.
   'web/': [],
   'web/shared/': ['workers/shared/web/web-config.ts'],
@@ -163,6 +164,8 @@ const texts = new Map(
   ]),
 );
 
+const lines = (...paths: string[]) => paths.map((path) => `import '${path}';`).join('\n');
+
 describe('the architecture', () => {
   it('allows only the imports in the table', () => {
     const bad = [...texts].flatMap(([file, text]) => badImportsOf(file, text));
@@ -209,6 +212,24 @@ describe('the architecture', () => {
     const stray = [...texts].filter(([file, text]) => hasStraySql(file, text)).map(([file]) => file);
     expect(stray.sort()).toEqual([...KNOWN_SQL].sort());
   });
+  it('rejects a Worker that imports a store of its object, and a contract that imports one', () => {
+    const mail = '../../durable-objects/mail';
+    expect(
+      badImportsOf('workers/mail/probe.ts', lines(`${mail}/contract/folders.ts`, `${mail}/messages/folder-store.ts`)),
+    ).toEqual(['workers/mail/probe.ts -> durable-objects/mail/messages/folder-store.ts']);
+    const leaderboard = '../../durable-objects/leaderboard';
+    expect(
+      badImportsOf(
+        'workers/leaderboard/probe.ts',
+        lines(`${leaderboard}/protocol.ts`, `${leaderboard}/shard/index.ts`),
+      ),
+    ).toEqual(['workers/leaderboard/probe.ts -> durable-objects/leaderboard/shard/index.ts']);
+    const contract = 'durable-objects/mail/contract/probe.ts';
+    expect(badImportsOf(contract, lines('./folders.ts', '../messages/schema.ts', '../domain/snippet.ts'))).toEqual([
+      `${contract} -> durable-objects/mail/messages/schema.ts`,
+      `${contract} -> durable-objects/mail/domain/snippet.ts`,
+    ]);
+  });
   it('rejects a Durable Object that imports a route and the tables of another product, and runs SQL', () => {
     const file = 'durable-objects/mail/probe.ts';
     const text = `
@@ -219,7 +240,6 @@ describe('the architecture', () => {
       `${file} -> workers/identity/store/store.ts`,
       `${file} -> workers/mail/routes/me.ts`,
     ]);
-    const lines = (...paths: string[]) => paths.map((path) => `import '${path}';`).join('\n');
     expect(badImportsOf('workers/mail/domain/probe.ts', lines('node:crypto', 'node:fs', 'drizzle-orm'))).toEqual([
       'workers/mail/domain/probe.ts -> node:fs',
       'workers/mail/domain/probe.ts -> drizzle-orm',

@@ -1,8 +1,10 @@
 /** Checks that a mailbox equals its model: in its calls, its change log, its rows and in R2. */
+
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Change } from '../../../durable-objects/mail/database/change-store.ts';
+import type { Change } from '../../../durable-objects/mail/contract/changes.ts';
+
 import { listLocations, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { LIMIT_BYTES, Model, type ModelMessage, WORDS } from './mailbox-model.ts';

@@ -1,8 +1,10 @@
 /** Random operations of writing messages: uploads, drafts, sending and undoing. */
+
 import { env } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { DraftContent } from '../../../durable-objects/mail/drafts/draft-store.ts';
+import type { DraftContent } from '../../../durable-objects/mail/contract/drafts.ts';
+
 import { dropOldUploads } from '../../../durable-objects/mail/messages/upload-store.ts';
 import { deleteBlobs, putBlob, userPrefix } from '../../../workers/mail/bindings/blobs.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';

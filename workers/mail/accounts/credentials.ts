@@ -2,8 +2,10 @@
  * Sessions and app tokens, stored in the mailbox of their user. Each function throws a `ProblemError` (503) if the mailbox cannot
  * be reached.
  */
+
 import { randomUUID } from 'node:crypto';
-import type { SessionRow } from '../../../durable-objects/mail/credentials/credential-store.ts';
+import type { SessionRow } from '../../../durable-objects/mail/contract/credentials.ts';
+
 import { findUserById, hashToken, mintKeptSecret } from '../../identity/index.ts';
 import { refuseIfAnyLost } from '../../shared/collectors/owner-store.ts';
 import { ProblemError, problem } from '../../shared/json/problem.ts';

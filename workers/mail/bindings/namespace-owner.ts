@@ -6,7 +6,8 @@
  * the Worker was renamed, is a copy, or lost its objects. The collector then stops. Each run of the collector increments a counter,
  * first in the object. If a location has a higher counter than the object, the objects are an older copy.
  */
-import type { NamespaceOwner } from '../../../durable-objects/mail/index.ts';
+import type { NamespaceOwner } from '../../../durable-objects/mail/contract/mailbox.ts';
+
 import { answersInTime } from '../../shared/json/health.ts';
 import { listLocations } from './blobs.ts';
 import { openMailbox } from './mailbox.ts';

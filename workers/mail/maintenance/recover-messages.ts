@@ -2,7 +2,8 @@
  * Restores the messages of a lost mailbox from their raw bytes in R2, with the folders, flags, labels and ids of its last snapshot.
  * A message that no snapshot has is put into the Inbox (if it was sent, into Sent), marked as read and labelled. Bcc is lost.
  */
-import type { FolderState, MessageSnapshot } from '../../../durable-objects/mail/messages/snapshot-store.ts';
+import type { FolderState, MessageSnapshot } from '../../../durable-objects/mail/contract/recovery.ts';
+
 import { listLocations, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { openStored } from '../checks/opened-message.ts';

@@ -6,7 +6,8 @@
  * servers count (RFC 5321 §4.4), and the name of the forwarding mailbox. The return path is ours (`domain/return-path.ts`), so SPF
  * passes at the next server and failure reports go to the user.
  */
-import type { AutomaticSend } from '../../../durable-objects/mail/rules/automatic-store.ts';
+import type { AutomaticSend } from '../../../durable-objects/mail/contract/outbox.ts';
+
 import { findUserById } from '../../identity/index.ts';
 import { refuseIfAnyLost } from '../../shared/collectors/owner-store.ts';
 import { createClock } from '../../shared/settings/clock.ts';

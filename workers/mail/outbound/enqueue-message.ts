@@ -1,8 +1,10 @@
 /**
  * Enqueues mail that no user wrote (reports, forwards, automatic replies): first stores the bytes, then adds a row to the outbox.
  */
+
 import { randomUUID } from 'node:crypto';
-import type { OutboxKind } from '../../../durable-objects/mail/outbox/outbox-store.ts';
+import type { OutboxKind } from '../../../durable-objects/mail/contract/outbox.ts';
+
 import { createClock } from '../../shared/settings/clock.ts';
 import { logError } from '../../shared/telemetry/log.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../bindings/blobs.ts';

@@ -1,5 +1,6 @@
 /** Unsubscribes a user from a mailing list, by the method that a message of the list offers. Runs only at the user's request. */
-import type { MessageDetail } from '../../../durable-objects/mail/messages/message-read-store.ts';
+import type { MessageDetail } from '../../../durable-objects/mail/contract/messages.ts';
+
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { isPublicUrl } from '../../shared/settings/public-url.ts';

@@ -3,7 +3,8 @@
  * or by a transport. Records each outcome as soon as it is known. Queue hints start it for several mailboxes, which then share
  * connections, or the alarm of one mailbox starts it.
  */
-import type { OutboxJob } from '../../../durable-objects/mail/outbox/outbox-attempt-store.ts';
+import type { OutboxJob } from '../../../durable-objects/mail/contract/outbox.ts';
+
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';

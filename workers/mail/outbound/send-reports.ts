@@ -2,7 +2,8 @@
  * Reports failed or delayed mail to its sender (RFC 3464). A sender here gets the report in the Inbox, under a fixed delivery key,
  * so a repetition adds nothing. A sender elsewhere, whose mail was forwarded, gets it by mail.
  */
-import type { DueReport } from '../../../durable-objects/mail/outbox/outbox-report-store.ts';
+import type { DueReport } from '../../../durable-objects/mail/contract/outbox.ts';
+
 import { logInfo } from '../../shared/telemetry/log.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';

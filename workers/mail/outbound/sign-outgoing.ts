@@ -1,5 +1,6 @@
 /** Prepares the outgoing bytes: prepends DKIM signatures and, on forwards, a trace header. */
-import type { OutboxJob } from '../../../durable-objects/mail/outbox/outbox-attempt-store.ts';
+import type { OutboxJob } from '../../../durable-objects/mail/contract/outbox.ts';
+
 import { openSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { getBlob, inLargePieces } from '../bindings/blobs.ts';

@@ -1,5 +1,6 @@
 /** Sends push messages to the URLs that clients registered (RFC 8620 §7.2, RFC 8030). */
-import type { DuePush, PushOutcome } from '../../../durable-objects/mail/jmap/push-store.ts';
+import type { DuePush, PushOutcome } from '../../../durable-objects/mail/contract/push.ts';
+
 import { deriveSecret } from '../../identity/index.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { isPublicUrl } from '../../shared/settings/public-url.ts';

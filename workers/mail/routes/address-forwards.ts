@@ -1,6 +1,8 @@
 /** `/v1/me/address-forwards`: addresses of the caller whose mail is forwarded, with or without a copy in the mailbox. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { AddressForward } from '../../../durable-objects/mail/rules/address-forward-store.ts';
+import type { AddressForward } from '../../../durable-objects/mail/contract/rules.ts';
+
 import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';

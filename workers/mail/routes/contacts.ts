@@ -1,6 +1,8 @@
 /** `/v1/contacts`: the caller's address book. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Contact, ContactCursor } from '../../../durable-objects/mail/rules/contact-store.ts';
+import type { Contact, ContactCursor } from '../../../durable-objects/mail/contract/contacts.ts';
+
 import {
   decodeCursor,
   encodeCursor,

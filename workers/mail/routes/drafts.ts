@@ -1,8 +1,9 @@
 /** `/v1/drafts` and `POST /v1/attachments`: drafts, and uploads for messages that are being written. */
+
 import { randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Draft, DraftContent } from '../../../durable-objects/mail/drafts/draft-store.ts';
-import type { Upload } from '../../../durable-objects/mail/messages/upload-store.ts';
+import type { Draft, DraftContent, Upload } from '../../../durable-objects/mail/contract/drafts.ts';
+
 import {
   type JsonApiEnv,
   jsonBody,

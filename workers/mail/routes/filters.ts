@@ -1,7 +1,9 @@
 /** `/v1/filters`: rules for incoming mail. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { Filter } from '../../../durable-objects/mail/rules/filter-store.ts';
+import type { Filter } from '../../../durable-objects/mail/contract/rules.ts';
+
 import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';

@@ -1,6 +1,8 @@
 /** Routes under `/v1/me` for the vacation reply and forward targets. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { VacationSettings } from '../../../durable-objects/mail/database/store.ts';
+import type { VacationSettings } from '../../../durable-objects/mail/contract/mailbox.ts';
+
 import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';

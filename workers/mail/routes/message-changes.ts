@@ -1,8 +1,9 @@
 /** Routes that change messages: one, or up to 1,000 in one transaction. */
+
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
-import type { BatchPatch } from '../../../durable-objects/mail/messages/batch-store.ts';
-import type { MessageDetail } from '../../../durable-objects/mail/messages/message-read-store.ts';
-import type { BatchPlace, BatchRound } from '../../../durable-objects/mail/search/batch-search-store.ts';
+import type { BatchPatch, MessageDetail } from '../../../durable-objects/mail/contract/messages.ts';
+import type { BatchPlace, BatchRound } from '../../../durable-objects/mail/contract/search.ts';
+
 import {
   decodeCursor,
   encodeCursor,

@@ -1,12 +1,13 @@
 /** Converts rows of a mailbox to JSON. */
 
-import type { DeliveryState } from '../../../durable-objects/mail/messages/delivery-state-store.ts';
-import type { FolderRow } from '../../../durable-objects/mail/messages/folder-store.ts';
+import type { FolderRow } from '../../../durable-objects/mail/contract/folders.ts';
 import type {
+  DeliveryState,
   MessageDetail,
   MessageSummary,
   TextRow,
-} from '../../../durable-objects/mail/messages/message-read-store.ts';
+} from '../../../durable-objects/mail/contract/messages.ts';
+
 import { getBlob } from '../bindings/blobs.ts';
 import { readListId } from '../domain/list-query.ts';
 import { readImportance } from '../domain/written-fields.ts';

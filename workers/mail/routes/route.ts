@@ -1,7 +1,9 @@
 /** Common parts of mail's routes: checks of the caller, and calls of the caller's mailbox. */
+
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { CallerProof, OwnRead } from '../../../durable-objects/mail/calls/own-reads.ts';
+import type { CallerProof, OwnRead } from '../../../durable-objects/mail/contract/credentials.ts';
+
 import {
   authorizeFirst,
   authorizeWithRead,

@@ -1,6 +1,8 @@
 /** `GET /v1/messages?q=`: searches messages. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { SearchPage } from '../../../durable-objects/mail/search/search-store.ts';
+import type { SearchPage } from '../../../durable-objects/mail/contract/search.ts';
+
 import {
   decodeCursor,
   encodeCursor,

@@ -1,6 +1,8 @@
 /** `/v1/senders`: senders that the caller trusts or blocks. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Sender } from '../../../durable-objects/mail/messages/sender-store.ts';
+import type { Sender } from '../../../durable-objects/mail/contract/contacts.ts';
+
 import {
   type JsonApiEnv,
   jsonBody,

@@ -1,6 +1,8 @@
 /** `POST /v1/import` and `GET /v1/export`: imports and exports mail as files. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { ExportedMessage } from '../../../durable-objects/mail/messages/export-store.ts';
+import type { ExportedMessage } from '../../../durable-objects/mail/contract/messages.ts';
+
 import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,

@@ -1,5 +1,6 @@
 /** The expected errors of mail requests, with their problem documents. */
-import type { FolderError } from '../../../durable-objects/mail/messages/folder-store.ts';
+import type { FolderError } from '../../../durable-objects/mail/contract/folders.ts';
+
 import { type Problem, problem } from '../../shared/json/problem.ts';
 
 export type MailError =

@@ -3,10 +3,12 @@
  * mailboxes. Each mailbox pushes its changes to these tables with version numbers. So the totals are right a second after the last
  * change, and after any crash.
  */
+
 import { and, asc, desc, eq, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import type { IncomingLedger } from '../../../durable-objects/mail/incoming/incoming-store.ts';
-import type { OutboxSnapshot } from '../../../durable-objects/mail/outbox/outbox-report-store.ts';
+import type { IncomingLedger } from '../../../durable-objects/mail/contract/incoming.ts';
+import type { OutboxSnapshot } from '../../../durable-objects/mail/contract/outbox.ts';
+
 import { boundDirectories } from '../../shared/stores/bindings.ts';
 import { minOrNull } from '../../shared/stores/directories.ts';
 import { mailError, mailLedger, mailQueue, mailRefusal } from './domain-schema.ts';

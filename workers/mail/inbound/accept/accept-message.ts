@@ -5,8 +5,10 @@
  *
  * By design, the raw bytes are stored as received, without a trace header. The row has the envelope and the client.
  */
+
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from '../../../../durable-objects/mail/incoming/incoming-store.ts';
+import type { IncomingMessage } from '../../../../durable-objects/mail/contract/incoming.ts';
+
 import { err, type Result } from '../../../shared/pure/result.ts';
 import { settingsOf } from '../../../shared/settings/settings.ts';
 import { countOperation } from '../../../shared/telemetry/counters.ts';

@@ -2,8 +2,10 @@
  * Processes accepted mail: runs the checks, delivers to the mailbox, then records the outcome in the ledger. The mailbox's alarm
  * starts it. Any step may run twice or be interrupted; the next run continues from the row.
  */
+
 import { toDeliveryKey } from '../../../../durable-objects/mail/contract/delivered-message.ts';
-import type { ClaimedIncoming, IncomingOutcome } from '../../../../durable-objects/mail/incoming/incoming-store.ts';
+import type { ClaimedIncoming, IncomingOutcome } from '../../../../durable-objects/mail/contract/incoming.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { settingsOf } from '../../../shared/settings/settings.ts';
 import { directoryOf } from '../../../shared/stores/directories.ts';

@@ -1,5 +1,6 @@
 /** The operator's actions on a message in quarantine. Its bytes are stored with the recipient's mailbox. */
-import type { ClaimedIncoming } from '../../../../durable-objects/mail/incoming/incoming-store.ts';
+import type { ClaimedIncoming } from '../../../../durable-objects/mail/contract/incoming.ts';
+
 import { directoryOf, findInAny } from '../../../shared/stores/directories.ts';
 import { getBlob } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';

@@ -1,6 +1,8 @@
 /** `Email/set` (RFC 8621 §4.6). */
+
 import { z } from '@hono/zod-openapi';
-import type { EmailPatch, EmailSetFailure } from '../../../../durable-objects/mail/jmap/email-write-store.ts';
+import type { EmailPatch, EmailSetFailure } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { streamMessage } from '../../outbound/compose-message.ts';
 import { openBlob } from '../objects/blobs.ts';

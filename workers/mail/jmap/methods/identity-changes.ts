@@ -1,6 +1,8 @@
 /** `Identity/changes` (RFC 8621 §6.2). */
+
 import { z } from '@hono/zod-openapi';
-import { ALL_OBJECTS } from '../../../../durable-objects/mail/jmap/changes-store.ts';
+import { ALL_OBJECTS } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import { readIdentities } from '../objects/identity.ts';
 import { changesArguments } from '../protocol/arguments.ts';
 import { answerChanges } from '../protocol/changes.ts';

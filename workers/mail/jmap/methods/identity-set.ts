@@ -1,8 +1,10 @@
 /** `Identity/set` (RFC 8621 §6.3). */
+
 import { randomUUID } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import type { IdentityChange } from '../../../../durable-objects/mail/calls/jmap-calls.ts';
-import type { StoredIdentity } from '../../../../durable-objects/mail/database/store.ts';
+import type { IdentityChange } from '../../../../durable-objects/mail/contract/jmap.ts';
+import type { StoredIdentity } from '../../../../durable-objects/mail/contract/mailbox.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { applyPatch } from '../domain/patch.ts';
 import { type Identities, identitySchema, isOwn, readIdentities } from '../objects/identity.ts';

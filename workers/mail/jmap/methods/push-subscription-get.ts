@@ -1,6 +1,8 @@
 /** `PushSubscription/get` (RFC 8620 §7.2.1). The answer never contains the URL and the keys. */
+
 import { z } from '@hono/zod-openapi';
-import type { PushSubscription } from '../../../../durable-objects/mail/jmap/push-store.ts';
+import type { PushSubscription } from '../../../../durable-objects/mail/contract/push.ts';
+
 import { err, ok } from '../../../shared/pure/result.ts';
 import { toUtcDate } from '../objects/email.ts';
 import { getArguments } from '../protocol/arguments.ts';

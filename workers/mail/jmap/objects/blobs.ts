@@ -1,5 +1,6 @@
 /** Opens blobs: raw messages, their parts, and uploads. */
-import type { DraftContent } from '../../../../durable-objects/mail/drafts/draft-store.ts';
+import type { DraftContent } from '../../../../durable-objects/mail/contract/drafts.ts';
+
 import { getBlob, inLargePieces } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { type OpenedMessage, openBytes, openStored } from '../../checks/opened-message.ts';

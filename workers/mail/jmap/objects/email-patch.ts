@@ -1,5 +1,6 @@
 /** Reads patches of an Email (RFC 8621 §4.6). Only keywords and mailboxes of an Email can change. */
-import type { EmailPatch, MarkPatch } from '../../../../durable-objects/mail/jmap/email-write-store.ts';
+import type { EmailPatch, MarkPatch } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../domain/keywords.ts';
 import type { Arguments, Call, SetError } from '../protocol/method.ts';

@@ -1,7 +1,8 @@
 /** Converts a message to a JMAP Email (RFC 8621 §4.1). */
 
 import type { MailAddress } from '../../../../durable-objects/mail/contract/delivered-message.ts';
-import type { EmailRecord } from '../../../../durable-objects/mail/jmap/email-read-store.ts';
+import type { EmailRecord } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import type { RequestBudget } from '../../../shared/pure/request-budget.ts';
 import type { OpenedMessage } from '../../checks/opened-message.ts';
 import { type HeaderField, readHeaders } from '../../mime/mime-tree.ts';

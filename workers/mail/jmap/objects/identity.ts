@@ -2,9 +2,11 @@
  * Identities (RFC 8621 §6): one for each address of the user, also at the aliases of its domain, and identities that clients added.
  * What clients change is stored in a setting of the mailbox. The text signature of the first address is also the app's signature.
  */
+
 import { createHash } from 'node:crypto';
 import { z } from '@hono/zod-openapi';
-import type { MailboxSettings, StoredIdentity } from '../../../../durable-objects/mail/database/store.ts';
+import type { MailboxSettings, StoredIdentity } from '../../../../durable-objects/mail/contract/mailbox.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { parseMailPath, withoutTag } from '../../domain/mail-path.ts';
 import { listSenders } from '../../store/address-store.ts';

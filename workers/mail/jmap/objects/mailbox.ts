@@ -1,6 +1,7 @@
 /** Converts folders to JMAP mailboxes (RFC 8621 §2). The views All and Flagged hold no message, so they are not mailboxes. */
-import { VIEW_ROLES } from '../../../../durable-objects/mail/contract/delivered-message.ts';
-import type { JmapFolder } from '../../../../durable-objects/mail/jmap/folder-read-store.ts';
+import { VIEW_ROLES } from '../../../../durable-objects/mail/contract/folders.ts';
+import type { JmapFolder } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { toNameKey } from '../../domain/folder-name.ts';
 import { type Arguments, type Call, type MethodError, toMethodError } from '../protocol/method.ts';

@@ -1,5 +1,6 @@
 /** Reads messages, each only as far as the requested properties need. */
-import type { EmailRecord } from '../../../../durable-objects/mail/jmap/email-read-store.ts';
+import type { EmailRecord } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import { getBlob } from '../../bindings/blobs.ts';
 import { readHeaders } from '../../mime/mime-tree.ts';
 import { toMessageBlobId } from '../domain/blob-id.ts';

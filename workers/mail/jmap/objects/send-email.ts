@@ -2,8 +2,10 @@
  * Sends a stored message (RFC 8621 §7.5): checks sender and recipients, copies the bytes without Bcc, then queues the message in
  * one transaction.
  */
+
 import { randomUUID } from 'node:crypto';
-import type { SubmissionRecord } from '../../../../durable-objects/mail/jmap/submission-store.ts';
+import type { SubmissionRecord } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { readLimits } from '../../bindings/account-limits.ts';
 import { deleteBlobs, getBlob, inLargePieces, userPrefix } from '../../bindings/blobs.ts';

@@ -1,5 +1,6 @@
 /** Converts submissions for JMAP (RFC 8621 §7). Messages that the web app sends are not submissions. */
-import type { SubmissionRecord } from '../../../../durable-objects/mail/jmap/submission-store.ts';
+import type { SubmissionRecord } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { QUERY_LIMIT_MAX } from '../protocol/limits.ts';
 import { type Arguments, type Call, type MethodError, toMethodError } from '../protocol/method.ts';

@@ -1,6 +1,8 @@
 /** Stores uploads. An upload is deleted after a day if no message uses it. */
+
 import { randomUUID } from 'node:crypto';
-import type { Upload } from '../../../../durable-objects/mail/messages/upload-store.ts';
+import type { Upload } from '../../../../durable-objects/mail/contract/drafts.ts';
+
 import type { Problem } from '../../../shared/json/problem.ts';
 import { ok, type Result } from '../../../shared/pure/result.ts';
 import { deleteBlobs, putBlobStream, userPrefix } from '../../bindings/blobs.ts';

@@ -1,6 +1,8 @@
 /** Converts the vacation reply to the only VacationResponse of JMAP (RFC 8621 §8). */
+
 import { z } from '@hono/zod-openapi';
-import type { VacationSettings } from '../../../../durable-objects/mail/database/store.ts';
+import type { VacationSettings } from '../../../../durable-objects/mail/contract/mailbox.ts';
+
 import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
 import { utcDateSchema } from '../protocol/arguments.ts';
 import type { Arguments } from '../protocol/method.ts';

@@ -1,6 +1,7 @@
 /** Answers of /changes and /queryChanges for all types (RFC 8620 §5.2, §5.6), from the change log of the mailbox. */
-import type { JmapType } from '../../../../durable-objects/mail/jmap/changed-types.ts';
-import type { TypeChanges } from '../../../../durable-objects/mail/jmap/changes-store.ts';
+import type { JmapType } from '../../../../durable-objects/mail/contract/changed-types.ts';
+import type { TypeChanges } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { toChangesLimit } from './arguments.ts';
 import { CHANGES_LIMIT_MAX } from './limits.ts';

@@ -1,6 +1,8 @@
 /** Types of JMAP methods, their calls and their answers. */
+
 import type { z } from '@hono/zod-openapi';
-import type { JmapFolder } from '../../../../durable-objects/mail/jmap/folder-read-store.ts';
+import type { JmapFolder } from '../../../../durable-objects/mail/contract/jmap.ts';
+
 import type { UserPrincipal } from '../../../identity/index.ts';
 import type { Problem } from '../../../shared/json/problem.ts';
 import type { RequestBudget } from '../../../shared/pure/request-budget.ts';

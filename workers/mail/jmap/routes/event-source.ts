@@ -2,9 +2,15 @@
  * Push over an event stream (RFC 8620 §7.3). The Worker holds the client's stream and a WebSocket to the mailbox, so that the
  * mailbox may hibernate. The mailbox closes the WebSocket when the credential is revoked.
  */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { EventMessage } from '../../../../durable-objects/mail/calls/listeners.ts';
-import { JMAP_TYPES, type JmapType, listChangedTypes } from '../../../../durable-objects/mail/jmap/changed-types.ts';
+import {
+  JMAP_TYPES,
+  type JmapType,
+  listChangedTypes,
+} from '../../../../durable-objects/mail/contract/changed-types.ts';
+import type { EventMessage } from '../../../../durable-objects/mail/contract/changes.ts';
+
 import { requireMailClient } from '../../../identity/index.ts';
 import { type JsonApiEnv, problemResponses, sendProblem, unchecked } from '../../../shared/json/json-api.ts';
 import { logError } from '../../../shared/telemetry/log.ts';

@@ -1,6 +1,8 @@
 /** Saves a message that may not be sent now as a draft, unless it is one already. */
+
 import { randomUUID } from 'node:crypto';
-import type { Idempotency } from '../../../../durable-objects/mail/drafts/kept-draft-store.ts';
+import type { Idempotency } from '../../../../durable-objects/mail/contract/drafts.ts';
+
 import { putBlob, userPrefix } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { toAddress } from '../../domain/email-address.ts';

@@ -6,9 +6,8 @@
  * for its next messages. Unused shares expire at the end of the hour. So a domain never exceeds its limit, but it may stay below it
  * by one share per account.
  */
-import type { SendRoom } from '../../../../durable-objects/mail/calls/outbox-calls.ts';
-import type { Submission } from '../../../../durable-objects/mail/outbox/submission-store.ts';
-import type { DomainHour } from '../../../../durable-objects/mail/rules/send-limit-store.ts';
+import type { DomainHour, SendRoom, Submission } from '../../../../durable-objects/mail/contract/outbox.ts';
+
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
 import { placeOf } from '../../../shared/stores/directories.ts';

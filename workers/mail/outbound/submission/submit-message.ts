@@ -2,10 +2,11 @@
  * Submits a message. Validates, composes and stores it, then runs one transaction in the sender's mailbox that adds the copy in
  * Sent and the outbox row. A refused request is recorded as a whole in the error queue.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
-import type { Idempotency } from '../../../../durable-objects/mail/drafts/kept-draft-store.ts';
-import type { Submitted } from '../../../../durable-objects/mail/outbox/submission-store.ts';
-import type { DomainHour } from '../../../../durable-objects/mail/rules/send-limit-store.ts';
+import type { Idempotency } from '../../../../durable-objects/mail/contract/drafts.ts';
+import type { DomainHour, Submitted } from '../../../../durable-objects/mail/contract/outbox.ts';
+
 import type { Problem } from '../../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { createClock } from '../../../shared/settings/clock.ts';

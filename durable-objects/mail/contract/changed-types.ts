@@ -1,5 +1,5 @@
 /** Finds the JMAP types that a change affects. Pure. */
-import type { Change } from '../database/change-store.ts';
+import type { Change } from './changes.ts';
 
 export const JMAP_TYPES = [
   'Mailbox',

@@ -4,10 +4,15 @@
  * cannot be reached.
  */
 
-import type { IncomingLedger } from '../incoming/incoming-store.ts';
-import type { SpamLesson } from '../messages/spam-lesson-store.ts';
-import type { OutboxSnapshot } from '../outbox/outbox-report-store.ts';
-import type { AutomaticSend } from '../rules/automatic-store.ts';
+import type { IncomingLedger } from './incoming.ts';
+import type { AutomaticSend, OutboxSnapshot } from './outbox.ts';
+
+export interface SpamLesson {
+  readonly messageId: string;
+  readonly label: 'junk' | 'ham';
+  /** R2 key of the raw message; null if the message was erased. */
+  readonly rawKey: string | null;
+}
 
 export interface MailboxJobs {
   /** Checks and delivers accepted mail until no message is due. */

@@ -1,0 +1,42 @@
+/** What a lost mailbox is rebuilt from, and which stored objects no mailbox holds. */
+import type { FolderRole } from './folders.ts';
+
+export interface Unheld {
+  readonly keys: string[];
+  /**
+   * Time when the mailbox was created, milliseconds since 1970. For objects stored before it, the mailbox cannot tell whether
+   * they have an owner.
+   */
+  readonly createdAt: number;
+}
+
+export interface RebuildSource {
+  readonly position: number;
+  readonly messageId: string;
+  readonly rawKey: string;
+  /**
+   * True for a sent message. Its files must have R2 objects of their own, because they become files of a draft if sending is
+   * canceled.
+   */
+  readonly isSent: boolean;
+}
+
+export interface FolderState {
+  readonly id: string;
+  readonly role: FolderRole | null;
+  readonly name: string;
+}
+
+export interface MessageSnapshot {
+  readonly id: string;
+  readonly rawKey: string;
+  readonly receivedAt: number;
+  /** Ids of the message's folders, the first folder first. */
+  readonly folders: readonly string[];
+  readonly isRead: boolean;
+  readonly isFlagged: boolean;
+  readonly isAnswered: boolean;
+  readonly isForwarded: boolean;
+  readonly snoozedUntil: number | null;
+  readonly labels: readonly string[];
+}
