@@ -1,6 +1,6 @@
 /**
  * The only entry point of the Worker. `fetch` passes each request to one part: the JSON APIs, the web app or object storage. Mail,
- * queue messages and cron have their own handlers. What a product is and does stands in its manifest, `workers/<product>/product.ts`.
+ * queue messages and cron have their own handlers. The manifest of a product, `workers/<product>/product.ts`, says what it is and does.
  *
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves only the
  * first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
