@@ -1,15 +1,16 @@
 /**
  * The only entry point of the Worker. `fetch` passes each request to one part: the JSON APIs, the web app or object storage. Mail,
- * queue messages and cron have their own handlers. `served.ts`, `api.ts` and `products.ts` assign routes and other work to the products.
+ * queue messages and cron have their own handlers. The manifest of a product, `workers/<product>/product.ts`, says what it is and does.
  *
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves only the
  * first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
 import { registerRevocationWitness, registerUserObligation } from './identity/index.ts';
-import { mailboxObligation } from './mail/accounts/user-obligation.ts';
-import { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './mail/jmap/routes/jmap-route.ts';
-import { isAbsentPage, isServed, operationOf } from './served.ts';
+import { identity } from './identity/product.ts';
+import { leaderboard } from './leaderboard/product.ts';
+import { mail } from './mail/product.ts';
 import { misconfigured, type Problem, problem, toProblemResponse } from './shared/json/problem.ts';
+import { isAbsentPage, isServed, operationOf, type Product } from './shared/product.ts';
 import { MisconfiguredError, settingProblemsOf, settingsOf } from './shared/settings/settings.ts';
 import { countOperation, toOutcome } from './shared/telemetry/counters.ts';
 import { readTraceParent, runInvocation } from './shared/telemetry/invocation.ts';
@@ -18,8 +19,7 @@ import { isLogged } from './shared/telemetry/log-sample.ts';
 import { addStrictTransport, decideTransport, redirectToHttps } from './shared/web/https-only.ts';
 import { serveWebApp } from './shared/web/web-app.ts';
 import { refusePlainHttp, serveStorage } from './storage/index.ts';
-import { witnessRevocation } from './storage/revocation-witness.ts';
-import { bucketObligation } from './storage/user-deletion.ts';
+import { directory, storage } from './storage/product.ts';
 
 export { LeaderboardSeason } from '../durable-objects/leaderboard/season/index.ts';
 export { LeaderboardShard } from '../durable-objects/leaderboard/shard/index.ts';
@@ -28,9 +28,13 @@ export { Mailbox } from '../durable-objects/mail/index.ts';
 /** RPC entry point that the mailbox objects call through `ctx.exports`. */
 export { MailboxJobs } from './mail/mailbox-jobs.ts';
 
-registerUserObligation(bucketObligation);
-registerUserObligation(mailboxObligation);
-registerRevocationWitness(witnessRevocation);
+/** The order is that of the API document, of cron work, and of what products do when a user is deleted. */
+const PRODUCTS: readonly Product[] = [identity, directory, storage, leaderboard, mail];
+
+for (const { obligation, witness } of PRODUCTS) {
+  if (obligation) registerUserObligation(obligation);
+  if (witness) registerRevocationWitness(witness);
+}
 
 type Destination = 'api' | 'web' | 'storage' | 'welcome';
 
@@ -52,10 +56,10 @@ function decideDestination(request: Request, { host, path }: Target, env: Env): 
   if (isBroken && path === '/v1/health') return 'api';
   const { APP_HOST: appHost, S3_HOST: s3Host } = settingsOf(env);
   const isApp = appHost === '' || hostname === appHost;
-  const isStorage = isServed(env, 'storage') && (appHost === '' || hostname !== appHost);
+  const isStorage = isServed(env, storage) && (appHost === '' || hostname !== appHost);
   const isVirtualHosted = s3Host !== '' && hostname.endsWith(`.${s3Host}`);
   if (isApp && !isVirtualHosted) {
-    if (path === '/v1' || path.startsWith('/v1/') || path === JMAP_WELL_KNOWN_PATH) return 'api';
+    if (isApiPath(path)) return 'api';
     if (path === '/_' || path.startsWith('/_/')) return 'web';
     const isBrowser =
       request.method === 'GET' &&
@@ -65,6 +69,9 @@ function decideDestination(request: Request, { host, path }: Target, env: Env): 
   }
   return isStorage ? 'storage' : 'api';
 }
+
+const isApiPath = (path: string): boolean =>
+  path === '/v1' || path.startsWith('/v1/') || PRODUCTS.some(({ paths }) => paths?.includes(path));
 
 /** Splits a URL as it was sent, not with `new URL()`, which would collapse `..` and `.` in keys. */
 function splitUrl(url: string): Target {
@@ -88,34 +95,36 @@ export default {
 
   async email(message, env, ctx): Promise<void> {
     // The sender treats an exception as a temporary failure and tries again, so no mail is lost while PRODUCTS is being corrected.
-    if (!isServed(env, 'mail')) throw new Error('PRODUCTS does not include mail');
-    await runInvocation(env, undefined, async () => {
-      const { receiveEmail } = await import('./mail/index.ts');
-      return receiveEmail(message, env, ctx);
-    });
+    if (!isServed(env, mail)) throw new Error('PRODUCTS does not include mail');
+    await runInvocation(env, undefined, () => mail.receiveEmail(message, env, ctx));
   },
 
   async queue(batch, env, ctx): Promise<void> {
-    await runInvocation(env, undefined, async () => (await import('./products.ts')).consumeQueue(batch, env, ctx));
+    await runInvocation(env, undefined, async () => {
+      const { consumeQueue } = await import('./shared/background.ts');
+      return consumeQueue(PRODUCTS, batch, env, ctx);
+    });
   },
 
   async scheduled(controller, env, ctx): Promise<void> {
-    await runInvocation(env, undefined, async () => (await import('./products.ts')).runSchedules(controller, env, ctx));
+    await runInvocation(env, undefined, async () => {
+      const { runSchedules } = await import('./shared/background.ts');
+      return runSchedules(PRODUCTS, controller, env, ctx);
+    });
   },
 } satisfies ExportedHandler<Env>;
 
 async function route(request: Request, env: Env, ctx: ExecutionContext, startedAt: number): Promise<Response> {
   const target = splitUrl(request.url);
-  const product = decideDestination(request, target, env);
-  const response = screen(product, request, env) ?? (await answer(product, request, env, ctx));
+  const destination = decideDestination(request, target, env);
+  const response = screen(destination, request, env) ?? (await answer(destination, request, env, ctx));
   const ms = Date.now() - startedAt;
-  const counted = product === 'api' || product === 'storage' ? product : 'other';
-  const operation = operationOf(counted, request.method, target.path);
+  const operation = operationOf(PRODUCTS, destination, { method: request.method, path: target.path });
   countOperation(env, operation, toOutcome(response.status), ms);
   if (isLogged(response.status, ms, env)) {
     const { method } = request;
     logInfo('request', {
-      product,
+      product: destination,
       method,
       status: response.status,
       ms,
@@ -126,29 +135,35 @@ async function route(request: Request, env: Env, ctx: ExecutionContext, startedA
 }
 
 /** Refuses or redirects requests that no product may handle. @returns the answer, or null if a product may handle the request. */
-function screen(product: Destination, request: Request, env: Env): Response | null {
+function screen(destination: Destination, request: Request, env: Env): Response | null {
   const transport = decideTransport(request, env);
   if (transport === 'redirect') return redirectToHttps(request.url);
   const refuse = (refusal: Problem) => toProblemResponse(refusal, crypto.randomUUID());
   if (transport === 'refuse') {
-    if (product === 'storage') return refusePlainHttp(request);
+    if (destination === 'storage') return refusePlainHttp(request);
     return refuse(problem(403, 'https_required', 'Send the request over HTTPS.'));
   }
   // Refused, because a stored file must never become the service worker of our own pages.
-  if (product !== 'web' && request.headers.get('service-worker') === 'script')
+  if (destination !== 'web' && request.headers.get('service-worker') === 'script')
     return refuse(problem(403, 'no_service_worker', 'Only the app’s own files may be service workers.'));
   return null;
 }
 
-async function answer(product: Destination, request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
-  switch (product) {
+async function answer(destination: Destination, request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
+  switch (destination) {
     case 'api':
-      return (await import('./api.ts')).apiOf(env).fetch(request, env, ctx);
+      return (await composedApi(env)).fetch(request, env, ctx);
     case 'web':
-      return serveWebApp(request, env, (pathname) => isAbsentPage(env, pathname));
+      return serveWebApp(request, env, (pathname) => isAbsentPage(PRODUCTS, env, pathname));
     case 'welcome':
       return new Response(null, { status: 302, headers: { location: '/_/', 'cache-control': 'no-store' } });
     case 'storage':
       return serveStorage(request, env, ctx);
   }
+}
+
+/** Loads the JSON API with its first request, because its schemas are most of what an isolate evaluates. */
+async function composedApi(env: Env) {
+  const { apiOf } = await import('./shared/compose-api.ts');
+  return apiOf(PRODUCTS, env);
 }

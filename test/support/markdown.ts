@@ -1,5 +1,5 @@
 /** Reads the Markdown documents of the repository: links, headings and commands. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '../..');
@@ -11,6 +11,9 @@ export const DOCUMENTS: readonly string[] = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'migrations/README.md',
+  ...globSync('{workers,workers/*,durable-objects,web,test,dev}/README.md', {
+    cwd: join(import.meta.dirname, '../..'),
+  }).sort(),
   'clients/typescript/README.md',
   'test/storage/s3-suite/COVERAGE.md',
   ...readdirSync(join(ROOT, 'docs'))

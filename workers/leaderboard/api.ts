@@ -16,9 +16,7 @@ import { addDistribution, addSeasons } from './routes/season-routes.ts';
 import { addStandings } from './routes/standings-routes.ts';
 import { addWebhooks } from './routes/webhook-routes.ts';
 
-export const leaderboardApi = createLeaderboardApi();
-
-function createLeaderboardApi(): OpenAPIHono<JsonApiEnv> {
+export function createApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   // `/scores/*` also matches `/scores`. A second pattern that matches would count each read twice.
   const publicPaths = ['/scores/*', '/seasons', '/seasons/:season/distribution'];

@@ -78,3 +78,5 @@ addOutbound(mailApi);
 addDomains(mailApi);
 addQuarantine(mailApi);
 addJmap(mailApi);
+
+export const createApi = () => mailApi;

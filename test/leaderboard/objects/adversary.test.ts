@@ -10,14 +10,14 @@ import { LeaderboardSeason } from '../../../durable-objects/leaderboard/season/i
 import { LeaderboardShard } from '../../../durable-objects/leaderboard/shard/index.ts';
 import { ShardBoard } from '../../../durable-objects/leaderboard/shard/shard-board.ts';
 import { ShardStore } from '../../../durable-objects/leaderboard/shard/store.ts';
-import { apiOf } from '../../../workers/api.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
-import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub, viewStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/schedule.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings/standings-opening.ts';
+import { requestApi } from '../../support/front-door.ts';
 import { announceSeed, createRandom } from '../unit/random.ts';
 
 const SHARDS = 3;
@@ -83,11 +83,7 @@ describe('a month that is over', () => {
       return shardStub(env, address).erase(address, 'left');
     });
     const remove = () =>
-      apiOf(env).request(
-        '/v1/scores/left',
-        { method: 'DELETE', headers: { authorization: 'Bearer root-of-tests' } },
-        env,
-      );
+      requestApi(env, '/v1/scores/left', { method: 'DELETE', headers: { authorization: 'Bearer root-of-tests' } });
     expect((await remove()).status).toBe(409);
     expect((await readAll(season)).map(({ userId }) => userId)).toEqual(['stays', 'left']);
     expect((await remove()).status).toBe(204);
@@ -195,7 +191,7 @@ describe('viewers', () => {
     await writeScores(env, [win('ada', 5)]);
     const current = await open(new Date().toISOString().slice(0, 7), false);
     await vi.waitFor(async () => expect((await current.page(null, 1)).players).toBe(1));
-    const response = await apiOf(env).request('/v1/scores?limit=2', { headers: { upgrade: 'websocket' } }, env);
+    const response = await requestApi(env, '/v1/scores?limit=2', { headers: { upgrade: 'websocket' } });
     const socket = response.webSocket;
     if (!socket) throw new Error(`no socket: ${response.status}`);
     const messages: string[][] = [];

@@ -1,8 +1,8 @@
 /** Tests logos of boards: operators set one, and readers get it unchanged, under a path that contains a hash of its content. */
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
-import { apiOf } from '../../../workers/api.ts';
 import { forgetBoard } from '../../../workers/leaderboard/boards/boards.ts';
+import { requestApi } from '../../support/front-door.ts';
 
 /** A red pixel. */
 const PNG = new Uint8Array(
@@ -15,12 +15,7 @@ const ROOT = { authorization: 'Bearer root-of-tests' };
 
 async function call(method: string, path: string, body?: BodyInit, headers: Record<string, string> = ROOT) {
   const ctx = createExecutionContext();
-  const response = await apiOf(env).request(
-    path,
-    { method, headers, ...(body === undefined ? {} : { body }) },
-    env,
-    ctx,
-  );
+  const response = await requestApi(env, path, { method, headers, ...(body === undefined ? {} : { body }) }, ctx);
   const bytes = new Uint8Array(await response.arrayBuffer());
   await waitOnExecutionContext(ctx);
   const text = new TextDecoder().decode(bytes);

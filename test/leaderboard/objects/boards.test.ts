@@ -3,13 +3,13 @@ import { createExecutionContext, env, runInDurableObject, waitOnExecutionContext
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard/season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard/shard/index.ts';
-import { apiOf } from '../../../workers/api.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
-import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/schedule.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons/seasons.ts';
+import { requestApi } from '../../support/front-door.ts';
 import { announceSeed, createRandom } from '../unit/random.ts';
 
 const SHARDS = 3;
@@ -33,7 +33,7 @@ async function call(method: string, path: string, body?: unknown, isOperator = t
   if (isOperator) headers.authorization = 'Bearer root-of-tests';
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   const ctx = createExecutionContext();
-  const response = await apiOf(env).request(path, init, env, ctx);
+  const response = await requestApi(env, path, init, ctx);
   const text = await response.text();
   await waitOnExecutionContext(ctx);
   const isJson = response.headers.get('content-type')?.includes('json');
@@ -331,21 +331,21 @@ describe('a board', () => {
     }
     expect((await call('GET', `/v1/boards/${open}`, undefined, false)).body.board).toBe(open);
     const mint = (scope: string) =>
-      apiOf(env).request(
+      requestApi(
+        env,
         '/v1/iam/tokens',
         {
           method: 'POST',
           headers: { 'content-type': 'application/json', authorization: 'Bearer root-of-tests' },
           body: JSON.stringify({ name: 'reader', scopes: [scope] }),
         },
-        env,
         createExecutionContext(),
       );
     expect((await mint('board:UPPER:read')).status).toBe(400);
     const read = async (scope: string, path: string) => {
       const { token } = await (await mint(scope)).json<{ token: string }>();
       const headers = { authorization: `Bearer ${token}` };
-      return (await apiOf(env).request(path, { headers }, env, createExecutionContext())).status;
+      return (await requestApi(env, path, { headers }, createExecutionContext())).status;
     };
     const path = `/v1/boards/${hidden}/scores`;
     expect(await read(`board:${hidden}:read`, path)).toBe(200);

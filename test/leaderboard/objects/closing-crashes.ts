@@ -9,10 +9,8 @@ import { EVENT_RETENTION_MS } from '../../../durable-objects/leaderboard/protoco
 import { SeasonClosing } from '../../../durable-objects/leaderboard/season/closing.ts';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard/season/index.ts';
 import { SeasonObjectStore } from '../../../durable-objects/leaderboard/season/store.ts';
-import { apiOf } from '../../../workers/api.ts';
 import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import {
   type ArchivedEntry,
@@ -23,8 +21,10 @@ import {
   readWhole,
 } from '../../../workers/leaderboard/records/archive-files.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/schedule.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings/standings-opening.ts';
+import { requestApi } from '../../support/front-door.ts';
 import { type Cut, POWER_CUT, Power } from './closing-power.ts';
 
 const SHARDS = 2;
@@ -117,7 +117,7 @@ class Month {
     const { standings } = await this.#readFile<ArchiveManifest>(env.BLOBS, manifestKey(archive));
     this.#erased = standings.at(-1)?.first.userId ?? '';
     const headers = { authorization: 'Bearer root-of-tests' };
-    const { status } = await apiOf(env).request(`/v1/scores/${this.#erased}`, { method: 'DELETE', headers }, env);
+    const { status } = await requestApi(env, `/v1/scores/${this.#erased}`, { method: 'DELETE', headers });
     expect(status, this.#where).toBe(204);
     this.#live = this.#live.filter(({ userId }) => userId !== this.#erased);
     await this.expectReadable();

@@ -1,13 +1,13 @@
 /** Tests that operators correct, hide, show or erase a player in one season, past or current, and that no other season changes. */
 import { createExecutionContext, env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { apiOf } from '../../../workers/api.ts';
 import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { locationsOf } from '../../../workers/leaderboard/records/archive-files.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/schedule.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings/standings-opening.ts';
+import { requestApi } from '../../support/front-door.ts';
 import { Power } from './closing-power.ts';
 
 const SHARDS = 2;
@@ -21,7 +21,7 @@ const runSchedule = () => runLeaderboardSchedule({} as ScheduledController, env,
 async function request(method: 'DELETE' | 'PATCH', path: string, bindings: Env = env, body?: object) {
   const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-  const response = await apiOf(bindings).request(`/v1/scores/${path}`, init, bindings);
+  const response = await requestApi(bindings, `/v1/scores/${path}`, init);
   const { code } = response.status < 300 ? {} : await response.json<{ code?: string }>();
   return [response.status, code];
 }

@@ -3,13 +3,14 @@ import { createExecutionContext, env, evictDurableObject, runInDurableObject } f
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard/season/index.ts';
 import { LeaderboardShard } from '../../../durable-objects/leaderboard/shard/index.ts';
-import { apiOf } from '../../../workers/api.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
-import { findSilentObjects, runLeaderboardSchedule } from '../../../workers/leaderboard/index.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
+import { runLeaderboardSchedule } from '../../../workers/leaderboard/schedule.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons/seasons.ts';
+import { findSilentObjects } from '../../../workers/leaderboard/seasons/shard-status.ts';
+import { requestApi } from '../../support/front-door.ts';
 
 const SHARDS = 4;
 /** Players of which three have each score. So the 33 best scores fill 99 of the top 100 places. */
@@ -27,7 +28,7 @@ interface Entry {
 
 async function get(path: string, isOperator = false) {
   const headers: Record<string, string> = isOperator ? { authorization: 'Bearer root-of-tests' } : {};
-  const response = await apiOf(env).request(path, { headers }, env);
+  const response = await requestApi(env, path, { headers });
   const body = await response.json<{
     data: Entry[];
     user_info: Entry;
@@ -187,7 +188,7 @@ describe('a board with a shard that does not answer', () => {
     const rules = { title: 'A board', sort: 'asc', operator: 'best', period: 'day', public: true };
     const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
     const init = { method: 'PUT', headers, body: JSON.stringify(rules) };
-    expect((await apiOf(env).request(`/v1/boards/${board}`, init, env)).status).toBe(200);
+    expect((await requestApi(env, `/v1/boards/${board}`, init)).status).toBe(200);
     await writeScores(
       env,
       PLAYERS.slice(0, 20).map(({ userId, points }) => win(userId, points)),

@@ -6,9 +6,9 @@ import { createIdentityApi } from '../../../workers/identity/iam/index.ts';
 import { createAuditApi } from '../../../workers/identity/operators/audit-routes.ts';
 import { createOperatorApi } from '../../../workers/identity/operators/operator-routes.ts';
 import worker from '../../../workers/index.ts';
-import { leaderboardApi } from '../../../workers/leaderboard/api.ts';
+import { createApi as createLeaderboardApi } from '../../../workers/leaderboard/api.ts';
 import { mailApi } from '../../../workers/mail/api.ts';
-import { createStorageApi } from '../../../workers/storage/operator-routes.ts';
+import { createApi as createStorageApi } from '../../../workers/storage/api.ts';
 
 type Content = Record<string, { example?: unknown }>;
 interface Operation {
@@ -41,7 +41,7 @@ it('gives each operation an example of the request, of each response and of an e
     createIdentityApi([]),
     createOperatorApi(),
     createAuditApi(),
-    leaderboardApi,
+    createLeaderboardApi(),
     mailApi,
     createStorageApi(),
   ]) {

@@ -2,7 +2,6 @@
 import { createExecutionContext, createScheduledController, env as testEnv } from 'cloudflare:test';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import worker from '../../../workers/index.ts';
-import { consumeQueue, runSchedules } from '../../../workers/products.ts';
 import type { ProductName } from '../../../workers/shared/settings/settings-schema.ts';
 
 const env = testEnv as unknown as Env;
@@ -36,18 +35,18 @@ beforeEach(async () => {
 
 describe('cron', () => {
   it('starts the tasks of storage and the collector of mail only if they are served', async () => {
-    await runSchedules(at(5), serving('leaderboard'), createExecutionContext());
+    await worker.scheduled(at(5), serving('leaderboard'), createExecutionContext());
     expect([sent, await listCollectors()]).toEqual([[], []]);
-    await runSchedules(at(5), serving('mail'), createExecutionContext());
+    await worker.scheduled(at(5), serving('mail'), createExecutionContext());
     expect([sent, await listCollectors()]).toEqual([[], ['mail']]);
-    await runSchedules(at(5), serving('storage'), createExecutionContext());
+    await worker.scheduled(at(5), serving('storage'), createExecutionContext());
     expect(new Set(sent)).toEqual(new Set(['maintain', 'scrub']));
   });
 
   it('takes a snapshot of DIRECTORY whichever products are served', async () => {
     for (const name of NAMES) {
       sent.length = 0;
-      await runSchedules(at(23), serving(name), createExecutionContext());
+      await worker.scheduled(at(23), serving(name), createExecutionContext());
       expect([name, sent.filter((kind) => kind === 'directory')]).toEqual([name, ['directory']]);
     }
   });
@@ -55,7 +54,7 @@ describe('cron', () => {
   it('runs the other products if one fails', async () => {
     const broken = { ...serving('storage', 'mail'), MAILBOX: {} } as unknown as Env;
     vi.spyOn(console, 'error').mockImplementation(() => {});
-    await runSchedules(at(5), broken, createExecutionContext());
+    await worker.scheduled(at(5), broken, createExecutionContext());
     expect(sent).toContain('maintain');
   });
 });
@@ -82,23 +81,23 @@ describe('a queue message', () => {
     for (const { key } of (await env.BLOBS.list({ prefix: 'owners/' })).objects) await env.BLOBS.delete(key);
     const task = { kind: 'maintain', shard: 0 };
     const absent = toBatch(queue, task);
-    await consumeQueue(absent.batch, serving('mail', 'leaderboard'), createExecutionContext());
+    await worker.queue(absent.batch, serving('mail', 'leaderboard'), createExecutionContext());
     expect([absent.acked, await isClaimed()]).toEqual([['one'], false]);
     const served = toBatch(queue, task);
-    await consumeQueue(served.batch, serving('storage'), createExecutionContext());
+    await worker.queue(served.batch, serving('storage'), createExecutionContext());
     expect([served.acked, await isClaimed()]).toEqual([['one'], true]);
   });
 
   it('of DIRECTORY runs without storage', async () => {
     const { batch, acked } = toBatch('tessera-storage-tasks', { kind: 'directory', shard: 0 });
-    await consumeQueue(batch, serving('mail'), createExecutionContext());
+    await worker.queue(batch, serving('mail'), createExecutionContext());
     expect(acked).toEqual(['one']);
     expect((await env.BLOBS.list({ prefix: 'snapshots/directory/' })).objects.length).toBeGreaterThan(0);
   });
 
   it('of an unknown queue is an error', async () => {
     const { batch } = toBatch('someone-elses-queue', {});
-    await expect(consumeQueue(batch, serving(...NAMES), createExecutionContext())).rejects.toThrow('no product');
+    await expect(worker.queue(batch, serving(...NAMES), createExecutionContext())).rejects.toThrow('no product');
   });
 });
 

@@ -22,11 +22,10 @@ const PURE_PACKAGES = ['node:buffer', 'node:crypto', 'node:zlib'];
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'workers/index.ts': ['workers/', 'durable-objects/', 'package.json'],
-  'workers/api.ts': ['workers/', 'package.json'],
-  'workers/products.ts': ['workers/'],
-  'workers/served.ts': ['workers/shared/'],
   'workers/environment.d.ts': [],
   'workers/shared/': ['package.json', 'migrations/directory/meta/', 'migrations/objects/meta/'],
+  // The type of a manifest has what identity asks of a product.
+  'workers/shared/product.ts': ['workers/shared/', 'workers/identity/index.ts'],
   'workers/identity/': ['workers/shared/'],
   'workers/storage/': ['workers/shared/', 'workers/identity/index.ts', ...COLLECTORS],
   'workers/leaderboard/': ['workers/shared/', 'workers/identity/index.ts', 'durable-objects/leaderboard/protocol.ts'],
@@ -244,9 +243,9 @@ describe('the architecture', () => {
       'workers/mail/domain/probe.ts -> node:fs',
       'workers/mail/domain/probe.ts -> drizzle-orm',
     ]);
-    expect(badImportsOf('workers/leaderboard/probe.ts', lines('../mail/index.ts', 'cloudflare:workers'))).toHaveLength(
-      2,
-    );
+    expect(
+      badImportsOf('workers/leaderboard/probe.ts', lines('../mail/product.ts', 'cloudflare:workers')),
+    ).toHaveLength(2);
     expect([hasStraySql(file, text), hasStraySql('durable-objects/mail/probe-store.ts', text)]).toEqual([true, false]);
   });
 });

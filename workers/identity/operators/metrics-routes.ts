@@ -13,16 +13,19 @@ import { databaseOf } from '../../shared/stores/directories.ts';
 import { readDatabaseState } from '../../shared/stores/probe-store.ts';
 import { readCounters, sumOperations } from '../../shared/telemetry/counter-store.ts';
 import { type Counter, recordGauge } from '../../shared/telemetry/counters.ts';
-import { type Metric, OPEN_METRICS_TYPE, PROMETHEUS_TYPE, toExposition } from '../../shared/telemetry/exposition.ts';
+import {
+  type Metric,
+  OPEN_METRICS_TYPE,
+  PROMETHEUS_TYPE,
+  type ReadGauges,
+  toExposition,
+} from '../../shared/telemetry/exposition.ts';
 import { logError, logInfo } from '../../shared/telemetry/log.ts';
 import { estimateDollars } from '../../shared/telemetry/prices.ts';
 import { authorizeFirst, requireOperator } from '../callers/guards.ts';
 import { addHistoryRoute } from './metrics-history.ts';
 
 const DAY_MS = 86_400_000;
-
-/** Reads the gauges of a product. */
-export type ReadGauges = (env: Env) => Promise<Metric[]>;
 
 const gauge = (name: string, help: string, samples: Metric['samples']): Metric => ({
   name,

@@ -23,9 +23,12 @@ export type FindSilent = (env: Env) => Promise<string[]>;
 
 type HealthFinding = z.output<typeof findingSchema>;
 
+/** Finds conditions of a product that need an operator soon. */
+export type FindWarnings = (env: Env) => Promise<HealthFinding[]>;
+
 interface Finders {
   readonly findSilent: FindSilent;
-  readonly findWarnings: (env: Env) => Promise<HealthFinding[]>;
+  readonly findWarnings: FindWarnings;
 }
 
 /**

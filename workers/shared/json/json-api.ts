@@ -3,7 +3,7 @@
  * opaque cursor.
  *
  * A product's `api.ts` calls `const api = createRoutes()`, declares routes with `createRoute` and strict zod schemas, and
- * answers errors with `sendProblem(c, problem(…))`. `workers/api.ts` joins the APIs of all products in one
+ * answers errors with `sendProblem(c, problem(…))`. `workers/shared/compose-api.ts` joins the APIs of all products in one
  * `createJsonApi()`. The OpenAPI document is generated from the same schemas.
  */
 

@@ -11,6 +11,9 @@ export interface Metric {
   readonly samples: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
 }
 
+/** Reads the gauges of a product. */
+export type ReadGauges = (env: Env) => Promise<Metric[]>;
+
 export const OPEN_METRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

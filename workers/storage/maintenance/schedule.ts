@@ -171,9 +171,6 @@ export async function runDirectorySchedule(
   );
 }
 
-/** Whether a task concerns DIRECTORY. Such tasks run in every deployment, because all products use DIRECTORY. */
-export const isDirectoryTask = ({ body }: Message): boolean => (body as Partial<StorageTask>).kind === 'directory';
-
 async function start(context: EngineContext, tasks: readonly StorageTask[]): Promise<void> {
   if (context.tasks) {
     for (let at = 0; at < tasks.length; at += 100) {

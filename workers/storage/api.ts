@@ -14,7 +14,7 @@ import { addStatsRoute } from './operator/stats.ts';
 import { addTakeDownRoutes } from './operator/take-down.ts';
 import { addUsageRoute } from './operator/usage.ts';
 
-export function createStorageApi(): OpenAPIHono<JsonApiEnv> {
+export function createApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   // The routes of jobs are added before the guard of the other routes, because users may call them.
   addJobRoutes(api);

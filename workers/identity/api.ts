@@ -1,0 +1,22 @@
+/** The JSON API that every deployment has: `/v1/iam`, operators, the audit log, collectors and metrics. */
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import { createRoutes, type JsonApiEnv } from '../shared/json/json-api.ts';
+import type { AllProducts } from '../shared/product.ts';
+import { createIdentityApi } from './iam/index.ts';
+import { createAuditApi } from './operators/audit-routes.ts';
+import { collectorsApi } from './operators/collector-routes.ts';
+import { createMetricsApi } from './operators/metrics-routes.ts';
+import { createOperatorApi } from './operators/operator-routes.ts';
+
+export function createApi({ secrets, readGauges }: AllProducts): OpenAPIHono<JsonApiEnv> {
+  const api = createRoutes();
+  const parts = [
+    createIdentityApi(secrets),
+    createOperatorApi(),
+    createAuditApi(),
+    collectorsApi,
+    createMetricsApi(readGauges),
+  ];
+  for (const part of parts) api.route('/', part);
+  return api;
+}

@@ -1,0 +1,29 @@
+/**
+ * What the Worker knows of mail. Each user's mailbox is one Durable Object (`durable-objects/mail`). A route calls only the caller's
+ * own mailbox, so ids of other users' messages are not found.
+ */
+import { type Product, READS } from '../shared/product.ts';
+import { mailboxObligation } from './accounts/user-obligation.ts';
+import { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/routes/jmap-route.ts';
+
+export const mail = {
+  name: 'mail',
+  paths: [JMAP_WELL_KNOWN_PATH],
+  operations: [
+    { operation: 'mail_out', destination: 'api', methods: ['POST'], path: /^\/v1\/messages$/ },
+    {
+      operation: 'mail_read',
+      destination: 'api',
+      methods: READS,
+      path: /^\/v1\/(?:messages|threads|folders|search|labels|events|drafts)/,
+    },
+  ],
+  pages: ['mail', 'mail-frame', 'turnstile'],
+  objectClasses: ['Mailbox'],
+  obligation: mailboxObligation,
+  queue: { suffix: '-mail-outbound', owns: () => true },
+  receiveEmail: async (message, env, ctx) =>
+    (await import('./inbound/accept/receive-email.ts')).receiveEmail(message, env, ctx),
+  load: () => import('./api.ts'),
+  work: async () => (await import('./work.ts')).work,
+} satisfies Product;

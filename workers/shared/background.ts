@@ -1,0 +1,46 @@
+/** Passes cron runs and queue messages to the products that are served, and loads only their background work. */
+import { isServed, type Product } from './product.ts';
+import { logError } from './telemetry/log.ts';
+
+/** Runs the cron work of the products that are served. If one fails, the others still run. */
+export async function runSchedules(
+  products: readonly Product[],
+  controller: ScheduledController,
+  env: Env,
+  ctx: ExecutionContext,
+): Promise<void> {
+  for (const product of products.filter((each) => isServed(env, each))) {
+    const { schedules = {} } = await product.work();
+    for (const [name, run] of Object.entries(schedules))
+      await run(controller, env, ctx).catch((error: unknown) => logError('schedule_failed', error, { product: name }));
+  }
+}
+
+/**
+ * Passes a batch of queue messages to their products. Messages of a product that is not served are acknowledged: each is only a
+ * hint, and cron or an alarm finds the work again.
+ */
+export async function consumeQueue(
+  products: readonly Product[],
+  batch: MessageBatch,
+  env: Env,
+  ctx: ExecutionContext,
+): Promise<void> {
+  const readers = products.filter(({ queue }) => queue && batch.queue.endsWith(queue.suffix));
+  if (readers.length === 0) throw new Error(`the queue ${batch.queue} belongs to no product`);
+  const served = readers.filter((reader) => isServed(env, reader));
+  for (const message of batch.messages) if (!served.some(({ queue }) => queue?.owns(message))) message.ack();
+  for (const { queue, work } of served) {
+    const messages = batch.messages.filter((message) => queue?.owns(message));
+    if (messages.length > 0) await (await work()).consume?.({ ...toPlain(batch), messages }, env, ctx);
+  }
+}
+
+/** Copies a batch to a plain object. Its members are accessors, which a spread does not copy. */
+const toPlain = (batch: MessageBatch): MessageBatch => ({
+  queue: batch.queue,
+  messages: batch.messages,
+  metadata: batch.metadata,
+  ackAll: () => batch.ackAll(),
+  retryAll: (options) => batch.retryAll(options),
+});

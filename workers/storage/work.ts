@@ -1,0 +1,20 @@
+/** The background work of object storage, and of DIRECTORY in every deployment. */
+import type { ProductWork } from '../shared/product.ts';
+import { findDamagedObjects, readStorageGauges } from './maintenance/damaged-objects.ts';
+import { findLostDatabases } from './maintenance/lost-stores.ts';
+import { findMissingCopies } from './maintenance/missing-copies.ts';
+import { consumeStorageTasks, runDirectorySchedule, runStorageSchedule } from './maintenance/schedule.ts';
+
+export const work: ProductWork = {
+  schedules: { storage: runStorageSchedule },
+  consume: consumeStorageTasks,
+  readGauges: readStorageGauges,
+};
+
+/** Its warnings come from stores that a deployment keeps when it stops serving object storage. */
+export const directoryWork: ProductWork = {
+  schedules: { directory: runDirectorySchedule },
+  consume: consumeStorageTasks,
+  findSilent: findLostDatabases,
+  findWarnings: async (env) => (await Promise.all([findDamagedObjects(env), findMissingCopies(env)])).flat(),
+};
