@@ -1,5 +1,5 @@
 /** Reads the Markdown documents of the repository: links, headings and commands. */
-import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '../..');
@@ -10,15 +10,11 @@ export const DOCUMENTS: readonly string[] = [
   'CHANGELOG.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
-  'migrations/README.md',
-  ...globSync('{workers,workers/*,durable-objects,web,test,dev}/README.md', {
-    cwd: join(import.meta.dirname, '../..'),
-  }).sort(),
-  'clients/typescript/README.md',
   'test/storage/s3-suite/COVERAGE.md',
-  ...readdirSync(join(ROOT, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  ...globSync(['docs/**/*.md', '{workers,durable-objects,web,test,dev,bench,migrations,clients}/**/README.md'], {
+    cwd: ROOT,
+    exclude: ['**/node_modules/**'],
+  }).sort(),
 ];
 
 export interface CodeBlock {
@@ -67,12 +63,14 @@ export function listLinks({ prose }: Document): { target: string; line: number }
   );
 }
 
+/** Lists the headings of a document. */
+export const listTitles = ({ prose }: Document): string[] =>
+  prose.flatMap(({ text }) => /^#{1,6} (.*)$/.exec(text)?.[1] ?? []);
+
 /** Lists the anchors that GitHub gives the headings of a document. */
-export function listAnchors({ prose }: Document): Set<string> {
+export function listAnchors(document: Document): Set<string> {
   const anchors = new Set<string>();
-  for (const { text } of prose) {
-    const title = /^#{1,6} (.*)$/.exec(text)?.[1];
-    if (title === undefined) continue;
+  for (const title of listTitles(document)) {
     const slug = title
       .toLowerCase()
       .replace(/[^\p{L}\p{N} _-]/gu, '')

@@ -1,7 +1,7 @@
 /**
  * Makes revocations effective although credentials may be read from replicas. Each look-up proves that it knows every acknowledged
  * revocation: for object storage by the generation that each shard has, for everything else by a look-up in the primary within the
- * last ten seconds. docs/architecture.md has the argument.
+ * last ten seconds. docs/design/revocation.md has the argument.
  */
 
 import { lookUpTogether } from '../shared/concurrency/shared-look-up.ts';

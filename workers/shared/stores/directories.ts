@@ -1,7 +1,7 @@
 /**
  * The databases for people. `DIRECTORY` is number 0 and also has everything that does not grow with people. `DIRECTORY_1`,
  * `DIRECTORY_2`, … come in groups of 4, 16 and 64. All people who register after a group was added are stored in that group, and
- * nothing moves. docs/architecture.md, "What grows with users", has the argument.
+ * nothing moves. docs/design/user-databases.md has the argument.
  */
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';

@@ -1,6 +1,6 @@
 /**
  * Reads of DIRECTORY in the nearest replica. A replica may be behind by any time, so its answer counts only with a proof that
- * it is current, and a refusal only if the primary confirms it: docs/architecture.md, "Reads from replicas".
+ * it is current, and a refusal only if the primary confirms it: docs/design/replicas.md.
  */
 import { logError } from '../telemetry/log.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Serves public objects from the cache of the data centre, without a look-up. The bucket's owner opts in by the bucket tag
  * `tessera:public-cache-seconds`. For that many seconds after a read, other anonymous clients near it may get the same answer,
- * regardless of changes to the object, its ACL, the bucket or the tag. docs/architecture.md, "Reads from replicas".
+ * regardless of changes to the object, its ACL, the bucket or the tag. docs/design/replicas.md, "Public objects from a cache".
  */
 
 import { err, ok, type Result } from '../../shared/pure/result.ts';

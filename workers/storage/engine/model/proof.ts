@@ -1,7 +1,7 @@
 /**
  * Copies of DIRECTORY may be out of date, so a request that they authorised needs a proof: a shard of the bucket that
  * knows no later change of the bucket and no later revocation. A write that DIRECTORY's primary authorised needs one as well,
- * because it may wait before it is committed. docs/architecture.md, "Reads from replicas".
+ * because it may wait before it is committed. docs/design/replicas.md, "Writes and listings".
  */
 import type { Bucket, IdentityProof, Proof } from './versions.ts';
 
