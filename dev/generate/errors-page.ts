@@ -18,7 +18,7 @@ An error of \`/v1\` is \`application/problem+json\` (RFC 9457): \`{type, title, 
 input \`errors: [{path, message}]\`. Programs decide by \`code\`; texts may change. In a batch, each result that failed has the
 same form.`;
 
-const S3_INTRODUCTION = `## Object storage
+const S3_INTRODUCTION = `## S3 errors
 
 Storage answers with the XML error document of Amazon S3: \`Code\`, \`Message\`, \`Resource\`, \`RequestId\` and, for some codes,
 more elements. HEAD has no body. The messages are S3's usual ones; an answer may have a more exact one.`;

@@ -80,6 +80,27 @@ describe.each(PRESENT)('%s', (document) => {
   });
 });
 
+/** Earlier words, and the ones that the glossary has for them. */
+const EARLIER_WORDS: Readonly<Record<string, RegExp>> = {
+  storage: /\bobject-storage\b/,
+  mail: /\b(?:mailbox product|mail transport)\b/i,
+  'user database': /\b(?:home databases?|databases? for people|groups? of (?:user )?databases)\b/i,
+};
+/** The glossary names earlier words. The page of settings is generated from their descriptions in the code. */
+const WITHOUT_RULE = ['docs/glossary.md', 'docs/configuration.md'];
+
+it.each(PRESENT.filter((page) => !WITHOUT_RULE.includes(page)))('%s uses the words of the glossary', (page) => {
+  const used = Object.entries(EARLIER_WORDS).filter(([, earlier]) => earlier.test(read(page)));
+  expect(used.map(([word]) => word)).toEqual([]);
+});
+
+it('each word of the glossary is listed once per section', () => {
+  for (const section of read('docs/glossary.md').split(/^#+ /m)) {
+    const words = [...section.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) => cell.split(', '));
+    expect(words).toEqual([...new Set(words)]);
+  }
+});
+
 it('finds many paths and filters, so the checks above can fail', () => {
   const pages = PRESENT.map(read);
   expect(pages.flatMap((page) => listPaths(page)).length).toBeGreaterThan(500);
