@@ -1,4 +1,4 @@
-/** `npm run check`: checks types, lint, generated files and a dry-run deployment in parallel. */
+/** `npm run check`: checks types, lint, the rules of CONTRIBUTING.md, generated files and a dry-run deployment in parallel. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { ROOT } from './local/build.ts';
 const checks: [string, string[]][] = [
   ['tsc', ['-p', '.']],
   ['biome', ['check', '--error-on-warnings', '.']],
+  ['node', ['dev/rules/check-rules.ts']],
   ['node', ['dev/generate/generate.ts', '--check']],
   ['wrangler', ['deploy', '--dry-run', '--outdir', 'dist/check']],
 ];
@@ -26,5 +27,5 @@ const results = await Promise.all(
   ),
 );
 const isPassed = results.every(Boolean);
-if (isPassed) console.log('Types, lint, generated files and a dry run of the deployment are correct.');
+if (isPassed) console.log('Types, lint, rules, generated files and a dry run of the deployment are correct.');
 process.exit(isPassed ? 0 : 1);

@@ -1,0 +1,42 @@
+/**
+ * Checks the rules of CONTRIBUTING.md about the size of the code and about its state. `npm run check` calls it.
+ *
+ *   --shrink   removes entries of the list of exceptions that are no longer needed, and lowers sizes that fell. Never adds.
+ */
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../local/build.ts';
+import { type Comparison, compare, RULES, readChecked, violationsOf } from './rules.ts';
+
+const LIST = 'test/shared/unit/code-exceptions.json';
+const FILES = ['{workers,durable-objects,web,dev,bench,test}/**/*.{ts,tsx,css}', '*.ts'];
+const isGenerated = (file: string): boolean => /\.generated\.|^worker-configuration\.d\.ts$/.test(file);
+
+function report(text: string, { added, stale }: Comparison): void {
+  if (added.size + stale.length === 0) return;
+  console.error(text);
+  for (const [entry, size] of added) console.error(`  not allowed: ${JSON.stringify(entry)}: ${size}`);
+  for (const entry of stale) console.error(`  listed in ${LIST}, no longer needed: ${JSON.stringify(entry)}`);
+}
+
+const { about, ...known }: Record<string, Record<string, number>> & { about?: never } = JSON.parse(
+  readFileSync(join(ROOT, LIST), 'utf8'),
+);
+const files = FILES.flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
+  .filter((file) => !isGenerated(file))
+  .sort()
+  .map((file) => readChecked(file, readFileSync(join(ROOT, file), 'utf8')));
+const compared = RULES.map((rule) => ({
+  rule,
+  comparison: compare(violationsOf(rule, files), known[rule.name] ?? {}),
+}));
+
+if (process.argv.includes('--shrink')) {
+  const lists = compared.map(({ rule, comparison }) => [rule.name, comparison.shrunk]);
+  writeFileSync(join(ROOT, LIST), `${JSON.stringify({ about, ...Object.fromEntries(lists) }, null, 2)}\n`);
+}
+for (const { rule, comparison } of compared) report(rule.text, comparison);
+if (compared.some(({ comparison }) => comparison.added.size + comparison.stale.length > 0)) {
+  console.error(`\`node dev/rules/check-rules.ts --shrink\` removes entries that are no longer needed.`);
+  process.exit(1);
+}
