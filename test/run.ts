@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { buildAll, buildWorker } from '../dev/local/build.ts';
 import { PLATFORM_BUNDLE, PLATFORM_ENTRY } from './support/platform/bundle.ts';
+import { RuntimeLog } from './support/runtime-log.ts';
 import { makeStateTemplate } from './support/state-template.ts';
 import { runGate, runWatched } from './support/watched-run.ts';
 
@@ -24,17 +25,26 @@ const env = {
   NODE_COMPILE_CACHE: join(ROOT, 'dist/compile-cache'),
 };
 
+/** Log of workerd in the ring `objects`. */
+const LOG = join(ROOT, 'dist/test-log/workerd.log');
 const VITEST = join(ROOT, 'node_modules/.bin/vitest');
 const REPORTERS = ['--silent=passed-only', '--reporter=default', '--reporter=./test/support/journal-reporter.ts'];
 
 const runFiles = (...options: string[]) =>
-  runWatched({ command: [VITEST, 'run', ...REPORTERS, ...options], cwd: ROOT, env });
+  runWatched({
+    command: [VITEST, 'run', ...REPORTERS, ...options],
+    cwd: ROOT,
+    env,
+    log: join(ROOT, 'dist/test-log/workerd.log'),
+  });
 
 /** Runs without the watch, because one long test may take an hour. */
 function runLong(): boolean {
   return spawnSync(VITEST, ['run', ...rest], { cwd: ROOT, stdio: 'inherit', env }).status === 0;
 }
 
+const log = new RuntimeLog(LOG);
+for (const stream of [process.stdout, process.stderr]) log.divert(stream);
 buildAll();
 buildWorker(PLATFORM_BUNDLE, PLATFORM_ENTRY);
 await makeStateTemplate();

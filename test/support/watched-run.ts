@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JournalLine } from './journal-reporter.ts';
+import { readPart } from './runtime-log.ts';
 
 export interface WatchLimits {
   /**
@@ -23,11 +24,13 @@ const LIMITS: WatchLimits = { stallMs: 8 * 60_000, endMs: 60_000, checkMs: 5_000
 /** Limit of failed files that are run again. If more fail, timing is not the reason. */
 const REPEATED_FILES_MAX = 4;
 
-/** A command that writes a journal to `TESSERA_TEST_JOURNAL`. */
+/** A command that writes a journal to `TESSERA_TEST_JOURNAL`, and the log of workerd to `TESSERA_TEST_LOG`. */
 export interface WatchedCommand {
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
+  /** File for the log of workerd. It is kept. */
+  readonly log: string;
   readonly limits?: WatchLimits;
 }
 
@@ -41,34 +44,41 @@ export interface Outcome {
 type Run = (...options: string[]) => Promise<Outcome | null>;
 
 /** @returns null if Vitest failed without a failed file. */
-export async function runWatched({ command, cwd, env, limits = LIMITS }: WatchedCommand): Promise<Outcome | null> {
+export async function runWatched(run: WatchedCommand): Promise<Outcome | null> {
+  rmSync(run.log, { force: true });
   const folder = mkdtempSync(join(tmpdir(), 'tessera-test-'));
   const journal = join(folder, 'journal.jsonl');
   try {
-    const { status, isComplete, isStalled } = await watch({ command, cwd, env, limits }, journal);
+    const { status, isComplete, isStalled } = await watch(run, journal);
     if (status === 0) return { failed: [], isCrashed: false };
     const read = readJournal(journal);
     if (read === null) return null;
     const { failed, pending, failures } = read;
+    for (const { file, log } of failed) if (log && log[1] > log[0]) printLog(file, readPart(run.log, log));
     for (const failure of failures) console.log(`Failed in ${failure}`);
     for (const file of pending) console.log(`Did not end: ${file}`);
     if (isComplete) console.log('Every file ended, but Vitest did not: a workerd did not stop.');
     if (!isComplete && failed.length + pending.size === 0) return null;
-    return { failed: [...failed, ...pending], isCrashed: pending.size > 0 && !isStalled };
+    return { failed: [...failed.map(({ file }) => file), ...pending], isCrashed: pending.size > 0 && !isStalled };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/** Prints what workerd logged while a file ran. Other files ran at the same time, so their messages are among these. */
+function printLog(file: string, text: string): void {
+  console.log(`Log of workerd during ${file}:\n${text}End of the log of workerd.`);
+}
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Runs the command until it exits or makes no progress. */
-async function watch({ command, cwd, env, limits = LIMITS }: WatchedCommand, journal: string) {
+async function watch({ command, cwd, env, log, limits = LIMITS }: WatchedCommand, journal: string) {
   const [program = '', ...options] = command;
   const child = spawn(program, options, {
     cwd,
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...env, TESSERA_TEST_JOURNAL: journal },
+    env: { ...env, TESSERA_TEST_JOURNAL: journal, TESSERA_TEST_LOG: log },
     // Run in a process group of its own, so that its servers can be ended with it.
     detached: true,
   });
@@ -93,8 +103,10 @@ async function watch({ command, cwd, env, limits = LIMITS }: WatchedCommand, jou
   return { status, isComplete, isStalled };
 }
 
+type EndedFile = Extract<JournalLine, { file: string }>;
+
 interface Journal {
-  readonly failed: string[];
+  readonly failed: EndedFile[];
   /** Files that have begun and not ended. */
   readonly pending: Set<string>;
   readonly failures: string[];
@@ -104,7 +116,7 @@ interface Journal {
 function readJournal(path: string): Journal | null {
   if (!existsSync(path)) return null;
   const pending = new Set<string>();
-  const failed: string[] = [];
+  const failed: EndedFile[] = [];
   const failures: string[] = [];
   for (const text of readFileSync(path, 'utf8').trim().split('\n')) {
     const line = JSON.parse(text) as JournalLine;
@@ -114,7 +126,7 @@ function readJournal(path: string): Journal | null {
     }
     pending.delete(line.file);
     if (line.passed) continue;
-    failed.push(line.file);
+    failed.push(line);
     for (const failure of line.failures) failures.push(`${line.file}: ${failure}`);
   }
   return { failed, pending, failures };

@@ -1,5 +1,13 @@
-import { expect, it } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { RuntimeLog, readPart } from '../../support/runtime-log.ts';
 import { type Outcome, runGate, runWatched } from '../../support/watched-run.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'tessera-watch-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+const log = join(scratch, 'workerd.log');
 
 /** The stall is longer than the start of the script on a busy machine. */
 const LIMITS = { stallMs: 8_000, endMs: 100, checkMs: 20 };
@@ -9,7 +17,7 @@ const run = (lines: readonly object[], end: string) => {
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
   const script = `require('node:fs').writeFileSync(process.env.TESSERA_TEST_JOURNAL, ${JSON.stringify(text)}); ${end}`;
   const { CI: _, ...env } = process.env;
-  return runWatched({ command: [process.execPath, '-e', script], cwd: import.meta.dirname, env, limits: LIMITS });
+  return runWatched({ command: [process.execPath, '-e', script], cwd: scratch, env, log, limits: LIMITS });
 };
 
 const HANG = 'setInterval(() => {}, 1000)';
@@ -65,3 +73,21 @@ it.each([
     expect({ runs, isPassed }).toEqual(expected);
   },
 );
+
+it('moves messages of workerd to the log, whole, and leaves those of Vitest', () => {
+  const path = join(scratch, 'diverted/workerd.log');
+  const printed: string[] = [];
+  const stream = { write: (text: string) => printed.push(text) > 0 };
+  const diverted = new RuntimeLog(path);
+  diverted.divert(stream as never);
+  const messages = [
+    'uncaught exception; source = Uncaught; stack = Error: the storage is gone\n    at run (x.ts:1:1)\n',
+    '{"level":"error","event":"schedule_failed"}\n',
+    '\u001B[33m▲ \u001B[43;33m[WARNING]\u001B[0m Missing required secrets: ROOT_TOKEN.\n',
+  ];
+  const ours = ['✓ test/a.test.ts\n', 'Error: uncaught exception; in a test\n'];
+  for (const message of [messages[0], ours[0], messages[1], ours[1], messages[2]]) stream.write(message ?? '');
+  expect(printed).toEqual(ours);
+  expect(readFileSync(path, 'utf8')).toBe(messages.join(''));
+  expect(readPart(path, [0, diverted.size])).toBe(messages.join(''));
+});
