@@ -2,8 +2,15 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { listDatabases } from './dev/deploy/numbered-databases.ts';
 import { DIRECTORIES } from './test/support/directories.ts';
+import { RuntimeLog } from './test/support/runtime-log.ts';
 import { bundledWorker, bundleRule } from './test/support/workerd-bundle.ts';
 import { PREACT_ALIAS } from './web/preact-alias.ts';
+
+// Wrangler warns while it reads wrangler.toml for the ring `objects`, before the reporters begin.
+if (process.env.TESSERA_TEST_LOG) {
+  const log = new RuntimeLog(process.env.TESSERA_TEST_LOG);
+  for (const stream of [process.stdout, process.stderr]) log.divert(stream);
+}
 
 const isLong = process.env.TESSERA_LONG === '1';
 

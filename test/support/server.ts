@@ -85,6 +85,13 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** @returns environment variables that give `npm start` free ports. */
+export const freePorts = async () => ({
+  PORT: String(await freePort()),
+  SMTP_PORT: String(await freePort()),
+  SINK_PORT: String(await freePort()),
+});
+
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -97,8 +104,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const directory = mkdtempSync(join(tmpdir(), 'tessera-test-'));
   if (options.state === undefined) copyStateTemplate(directory);
   else execFileSync('tar', ['-C', directory, '-xzf', options.state]);
-  const [port, smtpPort, sinkPort] = [await freePort(), await freePort(), await freePort()];
-  const url = `http://127.0.0.1:${port}`;
+  const ports = await freePorts();
+  const url = `http://127.0.0.1:${ports.PORT}`;
   let child: ChildProcess | undefined;
   const withRules = !options.withoutRules && existsSync(PLATFORM_BUNDLE);
   let rootToken = '';
@@ -122,9 +129,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       env: {
         ...process.env,
         ...Object.fromEntries(variables),
-        PORT: String(port),
-        SMTP_PORT: String(smtpPort),
-        SINK_PORT: String(sinkPort),
+        ...ports,
         STATE_DIR: directory,
         DEV_VARS: join(directory, 'dev.vars'),
         LOG: 'json',
@@ -185,8 +190,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     get pid() {
       return child?.pid ?? 0;
     },
-    smtpPort,
-    sinkPort,
+    smtpPort: Number(ports.SMTP_PORT),
+    sinkPort: Number(ports.SINK_PORT),
     directory,
     call,
     async createAccessKey(name) {

@@ -11,15 +11,30 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, describe, expect, it } from 'vitest';
-import { freePort, startServer } from '../../support/server.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts, startServer } from '../../support/server.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const scratch = mkdtempSync(join(tmpdir(), 'tessera-clone-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const DEFAULT_PORTS = [8787, 2525, 1025];
+const holders: Server[] = [];
+/** Takes the default ports of `npm start`, as a first one would. If another process has one, it is taken already. */
+beforeAll(async () => {
+  for (const port of DEFAULT_PORTS) {
+    const holder = createServer();
+    holders.push(holder);
+    await new Promise<void>((resolve) => holder.once('error', () => resolve()).listen(port, '127.0.0.1', resolve));
+  }
+});
+afterAll(() => {
+  for (const holder of holders) holder.close();
+});
 
 /** Copies the files that a clone has, and links the installed packages. */
 function cloneInto(folder: string): void {
@@ -49,9 +64,9 @@ function untilPrinted(child: ChildProcess, text: string): Promise<string> {
 it('`npm run dev` serves every product from a clean clone', async () => {
   const clone = join(scratch, 'clone');
   cloneInto(clone);
-  const port = await freePort();
+  const { PORT: port } = await freePorts();
   const { TESSERA_PREBUILT: _, ...environment } = process.env;
-  const child = spawn(process.execPath, ['dev/local/dev.ts', '--port', String(port), '--inspector-port', '0'], {
+  const child = spawn(process.execPath, ['dev/local/dev.ts', '--port', port, '--inspector-port', '0'], {
     cwd: clone,
     env: { ...environment, WRANGLER_SEND_METRICS: 'false' },
   });
@@ -77,6 +92,40 @@ it('`npm run dev` serves every product from a clean clone', async () => {
     child.kill();
     await exited;
   }
+});
+
+describe('beside a running `npm start`', () => {
+  it('another one names the port that is in use, and how to choose another', () => {
+    const env = { ...process.env, STATE_DIR: join(scratch, 'never'), DEV_VARS: join(scratch, 'never.vars') };
+    const { status, stderr } = spawnSync(process.execPath, ['dev/local/start.ts'], {
+      cwd: ROOT,
+      env,
+      encoding: 'utf8',
+    });
+    expect([status, stderr.trim()]).toEqual([
+      1,
+      '127.0.0.1:8787 is in use. Set PORT to another port, for example PORT=18787 npm start',
+    ]);
+  });
+
+  /** Reads the first line that an SMTP server sends. */
+  const greeting = (port: number) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1').once('error', reject);
+      socket.once('data', (line) => {
+        resolve(line.toString());
+        socket.destroy();
+      });
+    });
+
+  it('the server of a test serves HTTP and mail on ports of its own', async () => {
+    await using server = await startServer();
+    expect((await server.call('GET', '/v1/health', undefined, null)).body).toMatchObject({ status: 'ok' });
+    expect(await greeting(server.smtpPort)).toMatch(/^220 /);
+    expect(await greeting(server.sinkPort)).toMatch(/^220 /);
+    const ports = [Number(new URL(server.url).port), server.smtpPort, server.sinkPort];
+    expect(new Set([...ports, ...DEFAULT_PORTS]).size).toBe(6);
+  });
 });
 
 describe('DIRECTORIES', () => {
@@ -123,8 +172,8 @@ describe('local state of another version', () => {
     if (record !== null) writeFileSync(join(stores, 'migrations.json'), record);
     return new Promise<{ status: number | null; output: string; stores: string }>((resolve, reject) => {
       const env = { ...process.env, STATE_DIR: state, DEV_VARS: join(state, 'dev.vars') };
-      freePort().then((port) => {
-        const child = spawn(process.execPath, [script], { cwd: ROOT, env: { ...env, PORT: String(port) } });
+      freePorts().then((ports) => {
+        const child = spawn(process.execPath, [script], { cwd: ROOT, env: { ...env, ...ports } });
         let output = '';
         for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk));
         child.once('exit', (status) => resolve({ status, output, stores }));

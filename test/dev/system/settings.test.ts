@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../../../dev/local/local-server.ts';
-import { freePort } from '../../support/server.ts';
+import { freePort, freePorts } from '../../support/server.ts';
 import { createSdkClient } from '../../support/storage/s3-client.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -17,12 +17,12 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 /** Runs the script of `npm start` until it exits or serves. @returns its exit status, or null if it serves. */
 async function npmStart(variables: Record<string, string>) {
-  const ports = { PORT: await freePort(), SMTP_PORT: await freePort(), SINK_PORT: await freePort() };
+  const ports = await freePorts();
   const child = spawn(process.execPath, ['dev/local/start.ts'], {
     cwd: ROOT,
     env: {
       ...process.env,
-      ...Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)])),
+      ...ports,
       STATE_DIR: join(scratch, 'start'),
       DEV_VARS: join(scratch, 'dev.vars'),
       ...variables,
@@ -35,7 +35,7 @@ async function npmStart(variables: Record<string, string>) {
     child.stdout.on('data', () => output.includes('Ctrl-C ends it') && resolve(null));
   });
   child.kill();
-  return { status, output, port: ports.PORT };
+  return { status, output, port: Number(ports.PORT) };
 }
 
 describe('npm start', () => {
