@@ -1,6 +1,6 @@
 /**
  * Delivery attempts: leases of recipients, and outcomes of attempts. Each function runs inside the caller's transaction.
- * `workers/mail/outbound/domain` decides the next state of a recipient. Leases are stored in the row, because a lost lease would
+ * `workers/mail/domain` decides the next state of a recipient. Leases are stored in the row, because a lost lease would
  * send a message twice.
  */
 import { type AttemptOutcome, decideProgress, type RetryPolicy } from '../../../workers/mail/domain/recipient-state.ts';

@@ -153,6 +153,18 @@ it('comments name documents and sections that exist', () => {
   expect(mentions.map(isMentionRight)).toEqual([true, false, false]);
 });
 
+/** Lists the whole paths of files that a source file names, outside of its imports. */
+const listFilesNamed = (text: string): string[] =>
+  [...text.matchAll(/(?<![\w/.@-])[a-z-]+\/[\w./-]+\.(?:tsx?|sql)\b/g)].map(([path]) => path).filter(isBelowTop);
+
+it('comments and settings name files that exist', () => {
+  const sources = FILES.filter((file) => /\.tsx?$/.test(file) && !file.startsWith('test/')).concat('wrangler.toml');
+  const named = sources.flatMap((file) => listFilesNamed(read(file)).map((path) => ({ file, path })));
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter(({ path }) => !existsSync(join(ROOT, path)))).toEqual([]);
+  expect(listFilesNamed('// See workers/no-such.ts and `log.ts`.')).toEqual(['workers/no-such.ts']);
+});
+
 it('docs/architecture.md has at most 150 lines', () => {
   expect(read('docs/architecture.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
 });
