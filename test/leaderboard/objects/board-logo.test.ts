@@ -2,7 +2,7 @@
 import { createExecutionContext, env, waitOnExecutionContext } from 'cloudflare:test';
 import { describe, expect, it } from 'vitest';
 import { forgetBoard } from '../../../workers/leaderboard/boards/boards.ts';
-import { requestApi } from '../../support/front-door.ts';
+import { requestApi } from '../../support/json-api.ts';
 
 /** A red pixel. */
 const PNG = new Uint8Array(

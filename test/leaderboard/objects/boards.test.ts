@@ -9,7 +9,7 @@ import { createSeasonStore } from '../../../workers/leaderboard/records/season-s
 import { runLeaderboardSchedule } from '../../../workers/leaderboard/schedule.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons/seasons.ts';
-import { requestApi } from '../../support/front-door.ts';
+import { requestApi } from '../../support/json-api.ts';
 import { announceSeed, createRandom } from '../unit/random.ts';
 
 const SHARDS = 3;

@@ -24,7 +24,7 @@ import { createSeasonStore } from '../../../workers/leaderboard/records/season-s
 import { runLeaderboardSchedule } from '../../../workers/leaderboard/schedule.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings/standings-opening.ts';
-import { requestApi } from '../../support/front-door.ts';
+import { requestApi } from '../../support/json-api.ts';
 import { type Cut, POWER_CUT, Power } from './closing-power.ts';
 
 const SHARDS = 2;

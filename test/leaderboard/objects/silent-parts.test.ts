@@ -10,7 +10,7 @@ import { runLeaderboardSchedule } from '../../../workers/leaderboard/schedule.ts
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons/seasons.ts';
 import { findSilentObjects } from '../../../workers/leaderboard/seasons/shard-status.ts';
-import { requestApi } from '../../support/front-door.ts';
+import { requestApi } from '../../support/json-api.ts';
 
 const SHARDS = 4;
 /** Players of which three have each score. So the 33 best scores fill 99 of the top 100 places. */
