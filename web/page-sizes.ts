@@ -8,6 +8,7 @@ import { brotliCompressSync } from 'node:zlib';
 export const FIRST_LOAD_BYTES_MAX = 90_000;
 /** Limit of Brotli bytes that the compose window adds to the mail page. */
 export const COMPOSER_BYTES_MAX = 60_000;
+const COMPOSER = 'mail.html, composer';
 
 export interface Size {
   name: string;
@@ -55,8 +56,9 @@ export async function measurePages(outDir: string): Promise<Size[]> {
     if (basename(page) !== 'mail.html') continue;
     const composer = [...(await withImports(outDir, 'compose'))].filter((file) => !files.has(file));
     if (composer.length === 0) throw new Error('The compose window has no chunk of its own.');
-    sizes.push({ name: 'mail.html, composer', ...(await sum(outDir, composer)), brotliBytesMax: COMPOSER_BYTES_MAX });
+    sizes.push({ name: COMPOSER, ...(await sum(outDir, composer)), brotliBytesMax: COMPOSER_BYTES_MAX });
   }
+  if (!sizes.some(({ name }) => name === COMPOSER)) throw new Error('The build has no page mail.html to measure.');
   return sizes;
 }
 
