@@ -5,11 +5,12 @@
  * A run that makes no progress is ended, and a file that did not end counts as failed. With `CI` set, a failed file runs once more.
  */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DOCUMENT_PATH } from '../dev/generate/api-document.ts';
 import { readServedDocument } from '../dev/generate/api-types.ts';
 import { buildAll, buildWorker } from '../dev/local/build.ts';
+import { describeMissing } from './support/missing-programs.ts';
 import { PLATFORM_BUNDLE, PLATFORM_ENTRY } from './support/platform/bundle.ts';
 import { RuntimeLog } from './support/runtime-log.ts';
 import { makeStateTemplate } from './support/state-template.ts';
@@ -17,12 +18,15 @@ import { runGate, runWatched } from './support/watched-run.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
+/** Programs that tests did not find. */
+const MISSING = join(ROOT, 'dist/test-log/missing.jsonl');
 const isLong = process.argv.includes('--long');
 const rest = process.argv.slice(2).filter((argument) => argument !== '--long');
 const env = {
   ...process.env,
   TESSERA_PREBUILT: '1',
   TESSERA_LONG: isLong ? '1' : '',
+  TESSERA_TEST_MISSING: MISSING,
   WRANGLER_SEND_METRICS: 'false',
   // Each server and each run of wrangler loads the same large modules. This cache saves a fifth of the processor time of a start.
   NODE_COMPILE_CACHE: join(ROOT, 'dist/compile-cache'),
@@ -46,6 +50,7 @@ function runLong(): boolean {
   return spawnSync(VITEST, ['run', ...rest], { cwd: ROOT, stdio: 'inherit', env }).status === 0;
 }
 
+rmSync(MISSING, { force: true });
 const log = new RuntimeLog(LOG);
 for (const stream of [process.stdout, process.stderr]) log.divert(stream);
 buildAll();
@@ -53,4 +58,5 @@ buildWorker(PLATFORM_BUNDLE, PLATFORM_ENTRY);
 if (isLong) writeFileSync(DOCUMENT_PATH, await readServedDocument());
 await makeStateTemplate();
 const isPassed = isLong ? runLong() : await runGate(runFiles, rest, Boolean(process.env.CI));
+for (const line of describeMissing(MISSING)) console.log(line);
 process.exit(isPassed ? 0 : 1);

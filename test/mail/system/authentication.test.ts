@@ -1,5 +1,4 @@
 /** Tests the verification of mail that independent signers signed: dkimpy (DKIM with RSA and Ed25519, ARC) and OpenDKIM. */
-import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { type Authentication, authenticateMessage } from '../../../workers/mail/checks/index.ts';
 import { parseSettings } from '../../../workers/shared/settings/settings.ts';
@@ -14,10 +13,9 @@ import {
   toZone,
   type Zone,
 } from '../../support/mail/signed-mail.ts';
-import { hasClient } from '../../support/real-client.ts';
+import { hasClient, hasPythonModules } from '../../support/real-client.ts';
 
-const hasDkimpy = spawnSync('/usr/bin/python3', ['-c', 'import authres, dkim, nacl']).status === 0;
-if (!hasDkimpy && process.env.CI === 'true') throw new Error('CI lacks python3-dkim, python3-nacl or python3-authres');
+const hasDkimpy = hasPythonModules('authres', 'dkim', 'nacl');
 const hasOpendkim = hasClient('opendkim');
 
 const NOW = Date.now();

@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { reportMissing } from '../missing-programs.ts';
 
 export interface Postfix {
   readonly port: number;
@@ -25,8 +26,12 @@ export interface PostfixOptions {
   readonly ourPort: number;
 }
 
-export const hasPostfix = (): boolean =>
-  process.getuid?.() === 0 && existsSync('/usr/sbin/postfix') && existsSync('/usr/share/postfix/master.cf.dist');
+/** Postfix starts only as root. */
+export function hasPostfix(): boolean {
+  const isInstalled = existsSync('/usr/sbin/postfix') && existsSync('/usr/share/postfix/master.cf.dist');
+  if (!isInstalled) reportMissing('postfix');
+  return isInstalled && process.getuid?.() === 0;
+}
 
 export function startPostfix(options: PostfixOptions): Postfix {
   const directory = mkdtempSync('/tmp/tessera-postfix-');
