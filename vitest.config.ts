@@ -36,7 +36,7 @@ const migrations = {
 /** Copies of DIRECTORY in eight regions, for the histories. */
 const REPLICAS = ['SYD', 'NRT', 'SIN', 'BOM', 'FRA', 'IAD', 'PDX', 'GRU'].map((region) => `REPLICA_${region}`);
 
-/** Further databases for people, and copies of two of them in two places, for the histories. */
+/** Further user databases, and copies of two of them in two places, for the histories. */
 const HOMES = ['HOME_1', 'HOME_2', 'HOME_3', 'HOME_4', 'HOME_1_SYD', 'HOME_1_FRA', 'HOME_2_SYD', 'HOME_2_FRA'];
 
 const FURTHER_DIRECTORIES = listDatabases('DIRECTORY', DIRECTORIES).slice(1);

@@ -1,5 +1,5 @@
 /**
- * Types of Tessera's JSON APIs, made from openapi.json by `npm run generate`. Do not edit.
+ * Types of Tessera's JSON APIs, made from /v1/openapi.json by `npm run generate`. Do not edit.
  *
  * Every schema is a type. Every operation is a namespace inside `V1` with its parameters, its body and its answer.
  */
@@ -309,6 +309,307 @@ export interface AuditEntry {
   user_agent_digest: string | null;
   request_id: string | null;
   details: Record<string, string | number | boolean>;
+}
+
+export interface Collector {
+  collector: "mail" | "storage" | "leaderboard" | "directory";
+  /** For the collector `directory`: number n of the `DIRECTORY_n` that has its row. Otherwise 0 */
+  database: number;
+  round: number;
+  /** Objects that this round has scanned so far */
+  scanned: number;
+  last_round_finished_at: string | null;
+  /** Found without an owner, and not deleted yet */
+  orphans_waiting: number;
+  /** Deleted in the first location only */
+  orphans_in_other_locations: number;
+  /** Why it stopped. It stays until a round ends without one, or until it is acknowledged */
+  alarm: {
+    reason: string;
+    since: string;
+    scanned: number;
+    found: number;
+  };
+}
+
+export interface CollectorAcknowledgement {
+  /**
+   * Lets the next round remove as many objects, or publish with as many players fewer, as the alarm counted
+   * @default false
+   */
+  remove?: boolean;
+  /**
+   * For the collector `directory`: number n of the `DIRECTORY_n` that has its row
+   * @min 0
+   * @default 0
+   */
+  database?: number;
+  /**
+   * The stores that are bound now are the right ones: they become the owners of the bytes
+   * @default false
+   */
+  take_over?: boolean;
+}
+
+export interface LocationRefillReport {
+  scanned: number;
+  copied: number;
+  copied_bytes: number;
+  /** Objects that do not match their checksum; the log names them */
+  failed: number;
+  /** Null when every location has every object */
+  next_cursor: string | null;
+}
+
+export interface LocationRefill {
+  /**
+   * `next_cursor` of the answer before
+   * @maxLength 1100
+   * @default ""
+   */
+  cursor?: string;
+  /**
+   * @min 1
+   * @max 300
+   * @default 60
+   */
+  max_seconds?: number;
+}
+
+export interface MetricsHistory {
+  /** False if ANALYTICS_TOKEN is not set, or the counters cannot be read */
+  is_available: boolean;
+  hours: {
+    /** @format date-time */
+    since: string;
+    /** @min 0 */
+    requests: number;
+    /**
+     * Requests answered with 4xx
+     * @min 0
+     */
+    refused: number;
+    /**
+     * Requests answered with 5xx
+     * @min 0
+     */
+    failed: number;
+    /** @min 0 */
+    mail_in: number;
+    /** @min 0 */
+    mail_out: number;
+    /** Mean age of the oldest waiting recipient */
+    queue_age_seconds: number | null;
+    /** Mean size of all D1 databases together */
+    database_bytes: number | null;
+  }[];
+  month: {
+    /** @format date-time */
+    since: string;
+    /** @min 0 */
+    operations: number;
+    /** Estimate without stored bytes and without what the plan includes */
+    dollars: number;
+  };
+}
+
+export interface StorageJob {
+  job_id: string;
+  kind: "empty" | "delete" | "restore" | "copy" | "count";
+  /** Null if the bucket was deleted */
+  bucket: string | null;
+  prefix: string;
+  at: string | null;
+  target: {
+    bucket: string | null;
+    prefix: string;
+  };
+  dry_run: boolean;
+  state: "waiting" | "running" | "done" | "failed" | "cancelled";
+  /** Problem code of a job that failed */
+  error: string | null;
+  created_at: string;
+  ended_at: string | null;
+  /** The name at which it continues, in the order of names */
+  position: string | null;
+  counts: {
+    examined: number;
+    objects_deleted: number;
+    versions_removed: number;
+    uploads_aborted: number;
+    objects_restored: number;
+    objects_copied: number;
+    bytes: number;
+    unchanged: number;
+    locked: number;
+    denied: number;
+    skipped: number;
+    objects: number;
+    versions: number;
+    uploads: number;
+  };
+  /** Of a dry run: the first 20 changes */
+  changes: {
+    key: string;
+    action: string;
+    version_id?: string;
+  }[];
+  /** The first 20 objects that stay as they are, and why */
+  obstacles: {
+    key: string;
+    reason: string;
+    version_id?: string;
+  }[];
+}
+
+export interface StorageStats {
+  totals: {
+    objects: number;
+    versions: number;
+    deletion_markers: number;
+    bytes_live: number;
+    bytes_inline: number;
+    inline_objects: number;
+    bytes_packed: number;
+    packed_objects: number;
+    volumes: number;
+    blobs: number;
+    bytes_blobs: number;
+    bytes_garbage: number;
+    blobs_garbage: number;
+    blobs_lost: number;
+    copies_missing: number;
+    uploads_open: number;
+    parts: number;
+    database_bytes: number;
+  };
+  shards: {
+    shard: number;
+    objects: number;
+    versions: number;
+    deletion_markers: number;
+    bytes_live: number;
+    bytes_inline: number;
+    inline_objects: number;
+    bytes_packed: number;
+    packed_objects: number;
+    volumes: number;
+    blobs: number;
+    bytes_blobs: number;
+    bytes_garbage: number;
+    blobs_garbage: number;
+    blobs_lost: number;
+    copies_missing: number;
+    uploads_open: number;
+    parts: number;
+    database_bytes: number;
+    as_of: string | null;
+    scrub: {
+      started_at: string | null;
+      finished_at: string | null;
+    };
+  }[];
+  locations: {
+    location: string;
+    blobs: number;
+    bytes: number;
+    missing: number;
+  }[];
+}
+
+export interface StorageGcReport {
+  uploads_abandoned: number;
+  uploads_cleaned: number;
+  parts_removed: number;
+  blobs_removed: number;
+  bytes_removed: number;
+  volumes_compacted: number;
+  compacted_live_bytes: number;
+  orphans_found: number;
+  orphans_removed: number;
+  objects_scanned: number;
+  volumes_packed: number;
+  objects_packed: number;
+  bytes_packed: number;
+  packing_overhead_bytes: number;
+  finished: boolean;
+}
+
+export interface StorageScrubReport {
+  blobs: number;
+  copies: number;
+  bytes: number;
+  bad_copies: number;
+  missing_copies: number;
+  unreachable_copies: number;
+  repaired_copies: number;
+  lost_blobs: number;
+  inline_objects: number;
+  inline_damaged: number;
+  packed_objects: number;
+  packed_damaged: number;
+  /** Damaged small objects that were repaired from a journal page or a snapshot */
+  repaired_objects: number;
+  lost_versions: {
+    bucket: string;
+    name: string;
+    object_id: string;
+  }[];
+  finished: boolean;
+}
+
+export interface StorageFsckReport {
+  versions_checked: number;
+  blobs_checked: number;
+  objects_checked: number;
+  versions_incomplete: number;
+  /** Small objects without an intact copy, as reads, packing and scrub found them */
+  versions_damaged: number;
+  extents_dangling: number;
+  extents_without_blob: number;
+  blobs_unreferenced: number;
+  quotas_wrong: number;
+  copies_missing: number;
+  /** Missing copies that the background work is going to make */
+  copies_due: number;
+  copies_of_wrong_size: number;
+  orphans: number;
+  orphan_bytes: number;
+  foreign_objects: number;
+  repaired: number;
+  dry_run: boolean;
+  examples: string[];
+  finished: boolean;
+}
+
+export interface TakeDown {
+  taken_down: boolean;
+}
+
+export interface StorageUsage {
+  bytes: number;
+  objects: number;
+  versions: number;
+  uploads: number;
+}
+
+export interface StorageQuota {
+  /**
+   * Of all versions and of the parts of open uploads; null: no limit
+   * @min 0
+   * @max 9007199254740991
+   */
+  bytes: number | null;
+  /**
+   * Names whose current version is not a delete marker
+   * @min 0
+   * @max 9007199254740991
+   */
+  objects: number | null;
+  used: {
+    bytes: number;
+    objects: number;
+  };
 }
 
 export interface ScoredPlayer {
@@ -1867,307 +2168,6 @@ export interface JmapUpload {
   size: number;
 }
 
-export interface StorageJob {
-  job_id: string;
-  kind: "empty" | "delete" | "restore" | "copy" | "count";
-  /** Null if the bucket was deleted */
-  bucket: string | null;
-  prefix: string;
-  at: string | null;
-  target: {
-    bucket: string | null;
-    prefix: string;
-  };
-  dry_run: boolean;
-  state: "waiting" | "running" | "done" | "failed" | "cancelled";
-  /** Problem code of a job that failed */
-  error: string | null;
-  created_at: string;
-  ended_at: string | null;
-  /** The name at which it continues, in the order of names */
-  position: string | null;
-  counts: {
-    examined: number;
-    objects_deleted: number;
-    versions_removed: number;
-    uploads_aborted: number;
-    objects_restored: number;
-    objects_copied: number;
-    bytes: number;
-    unchanged: number;
-    locked: number;
-    denied: number;
-    skipped: number;
-    objects: number;
-    versions: number;
-    uploads: number;
-  };
-  /** Of a dry run: the first 20 changes */
-  changes: {
-    key: string;
-    action: string;
-    version_id?: string;
-  }[];
-  /** The first 20 objects that stay as they are, and why */
-  obstacles: {
-    key: string;
-    reason: string;
-    version_id?: string;
-  }[];
-}
-
-export interface StorageStats {
-  totals: {
-    objects: number;
-    versions: number;
-    deletion_markers: number;
-    bytes_live: number;
-    bytes_inline: number;
-    inline_objects: number;
-    bytes_packed: number;
-    packed_objects: number;
-    volumes: number;
-    blobs: number;
-    bytes_blobs: number;
-    bytes_garbage: number;
-    blobs_garbage: number;
-    blobs_lost: number;
-    copies_missing: number;
-    uploads_open: number;
-    parts: number;
-    database_bytes: number;
-  };
-  shards: {
-    shard: number;
-    objects: number;
-    versions: number;
-    deletion_markers: number;
-    bytes_live: number;
-    bytes_inline: number;
-    inline_objects: number;
-    bytes_packed: number;
-    packed_objects: number;
-    volumes: number;
-    blobs: number;
-    bytes_blobs: number;
-    bytes_garbage: number;
-    blobs_garbage: number;
-    blobs_lost: number;
-    copies_missing: number;
-    uploads_open: number;
-    parts: number;
-    database_bytes: number;
-    as_of: string | null;
-    scrub: {
-      started_at: string | null;
-      finished_at: string | null;
-    };
-  }[];
-  locations: {
-    location: string;
-    blobs: number;
-    bytes: number;
-    missing: number;
-  }[];
-}
-
-export interface StorageGcReport {
-  uploads_abandoned: number;
-  uploads_cleaned: number;
-  parts_removed: number;
-  blobs_removed: number;
-  bytes_removed: number;
-  volumes_compacted: number;
-  compacted_live_bytes: number;
-  orphans_found: number;
-  orphans_removed: number;
-  objects_scanned: number;
-  volumes_packed: number;
-  objects_packed: number;
-  bytes_packed: number;
-  packing_overhead_bytes: number;
-  finished: boolean;
-}
-
-export interface StorageScrubReport {
-  blobs: number;
-  copies: number;
-  bytes: number;
-  bad_copies: number;
-  missing_copies: number;
-  unreachable_copies: number;
-  repaired_copies: number;
-  lost_blobs: number;
-  inline_objects: number;
-  inline_damaged: number;
-  packed_objects: number;
-  packed_damaged: number;
-  /** Damaged small objects that were repaired from a journal page or a snapshot */
-  repaired_objects: number;
-  lost_versions: {
-    bucket: string;
-    name: string;
-    object_id: string;
-  }[];
-  finished: boolean;
-}
-
-export interface StorageFsckReport {
-  versions_checked: number;
-  blobs_checked: number;
-  objects_checked: number;
-  versions_incomplete: number;
-  /** Small objects without an intact copy, as reads, packing and scrub found them */
-  versions_damaged: number;
-  extents_dangling: number;
-  extents_without_blob: number;
-  blobs_unreferenced: number;
-  quotas_wrong: number;
-  copies_missing: number;
-  /** Missing copies that the background work is going to make */
-  copies_due: number;
-  copies_of_wrong_size: number;
-  orphans: number;
-  orphan_bytes: number;
-  foreign_objects: number;
-  repaired: number;
-  dry_run: boolean;
-  examples: string[];
-  finished: boolean;
-}
-
-export interface TakeDown {
-  taken_down: boolean;
-}
-
-export interface StorageUsage {
-  bytes: number;
-  objects: number;
-  versions: number;
-  uploads: number;
-}
-
-export interface StorageQuota {
-  /**
-   * Of all versions and of the parts of open uploads; null: no limit
-   * @min 0
-   * @max 9007199254740991
-   */
-  bytes: number | null;
-  /**
-   * Names whose current version is not a delete marker
-   * @min 0
-   * @max 9007199254740991
-   */
-  objects: number | null;
-  used: {
-    bytes: number;
-    objects: number;
-  };
-}
-
-export interface Collector {
-  collector: "mail" | "storage" | "leaderboard" | "directory";
-  /** For the collector `directory`: number n of the `DIRECTORY_n` that has its row. Otherwise 0 */
-  database: number;
-  round: number;
-  /** Objects that this round has scanned so far */
-  scanned: number;
-  last_round_finished_at: string | null;
-  /** Found without an owner, and not deleted yet */
-  orphans_waiting: number;
-  /** Deleted in the first location only */
-  orphans_in_other_locations: number;
-  /** Why it stopped. It stays until a round ends without one, or until it is acknowledged */
-  alarm: {
-    reason: string;
-    since: string;
-    scanned: number;
-    found: number;
-  };
-}
-
-export interface CollectorAcknowledgement {
-  /**
-   * Lets the next round remove as many objects, or publish with as many players fewer, as the alarm counted
-   * @default false
-   */
-  remove?: boolean;
-  /**
-   * For the collector `directory`: number n of the `DIRECTORY_n` that has its row
-   * @min 0
-   * @default 0
-   */
-  database?: number;
-  /**
-   * The stores that are bound now are the right ones: they become the owners of the bytes
-   * @default false
-   */
-  take_over?: boolean;
-}
-
-export interface LocationRefillReport {
-  scanned: number;
-  copied: number;
-  copied_bytes: number;
-  /** Objects that do not match their checksum; the log names them */
-  failed: number;
-  /** Null when every location has every object */
-  next_cursor: string | null;
-}
-
-export interface LocationRefill {
-  /**
-   * `next_cursor` of the answer before
-   * @maxLength 1100
-   * @default ""
-   */
-  cursor?: string;
-  /**
-   * @min 1
-   * @max 300
-   * @default 60
-   */
-  max_seconds?: number;
-}
-
-export interface MetricsHistory {
-  /** False if ANALYTICS_TOKEN is not set, or the counters cannot be read */
-  is_available: boolean;
-  hours: {
-    /** @format date-time */
-    since: string;
-    /** @min 0 */
-    requests: number;
-    /**
-     * Requests answered with 4xx
-     * @min 0
-     */
-    refused: number;
-    /**
-     * Requests answered with 5xx
-     * @min 0
-     */
-    failed: number;
-    /** @min 0 */
-    mail_in: number;
-    /** @min 0 */
-    mail_out: number;
-    /** Mean age of the oldest waiting recipient */
-    queue_age_seconds: number | null;
-    /** Mean size of all D1 databases together */
-    database_bytes: number | null;
-  }[];
-  month: {
-    /** @format date-time */
-    since: string;
-    /** @min 0 */
-    operations: number;
-    /** Estimate without stored bytes and without what the plan includes */
-    dollars: number;
-  };
-}
-
 export namespace V1 {
   /**
    * No description
@@ -3062,6 +3062,90 @@ export namespace V1 {
 
   /**
    * No description
+   * @tags service
+   * @name ListCollectors
+   * @summary What the collectors scanned, and their alarms
+   * @request GET:/v1/collectors
+   * @secure
+   */
+  export namespace ListCollectors {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Collector[];
+    };
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name AcknowledgeCollector
+   * @summary Acknowledge the alarm of a collector
+   * @request POST:/v1/collectors/{collector}/acknowledge
+   * @secure
+   */
+  export namespace AcknowledgeCollector {
+    export type RequestParams = {
+      collector: "mail" | "storage" | "leaderboard" | "directory";
+    };
+    export type RequestQuery = {};
+    export type RequestBody = CollectorAcknowledgement;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name RefillLocations
+   * @summary Copy objects that a location lacks from another one, after a bucket was lost
+   * @request POST:/v1/locations/refill
+   * @secure
+   */
+  export namespace RefillLocations {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = LocationRefill;
+    export type RequestHeaders = {};
+    export type ResponseBody = LocationRefillReport;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name GetMetrics
+   * @summary Counters of this day and gauges of the stores, for Prometheus
+   * @request GET:/v1/metrics
+   * @secure
+   */
+  export namespace GetMetrics {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name GetMetricsHistory
+   * @summary The last 24 hours, and the estimated cost of this month
+   * @request GET:/v1/metrics/history
+   * @secure
+   */
+  export namespace GetMetricsHistory {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = MetricsHistory;
+  }
+
+  /**
+   * No description
    * @tags storage
    * @name RebuildDirectory
    * @summary Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards
@@ -3081,6 +3165,585 @@ export namespace V1 {
       rows_restored: number;
       buckets_recovered: number;
     };
+  }
+
+  /**
+   * @description The job runs in the background with the rights that you have at each step. It leaves alone what was written after it began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket that keeps versions: names that did not exist at the time get delete markers, and no bytes are copied.
+   * @tags storage
+   * @name CreateStorageJob
+   * @summary Start a job over a bucket or a prefix
+   * @request POST:/v1/storage/jobs
+   * @secure
+   */
+  export namespace CreateStorageJob {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** `empty`: remove all versions, delete markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. */
+      kind: "empty" | "delete" | "restore" | "copy" | "count";
+      /**
+       * @minLength 3
+       * @maxLength 63
+       */
+      bucket: string;
+      /**
+       * Names that begin with it; empty: the whole bucket
+       * @maxLength 1024
+       * @default ""
+       */
+      prefix?: string;
+      /**
+       * Of `restore`: the time
+       * @format date-time
+       */
+      at?: string;
+      /** Of `copy`: where the copies go. Its prefix replaces that of the names */
+      target?: {
+        /**
+         * @minLength 3
+         * @maxLength 63
+         */
+        bucket: string;
+        /** @maxLength 1024 */
+        prefix: string;
+      };
+      /**
+       * Change nothing, and report what would be changed
+       * @default false
+       */
+      dry_run?: boolean;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageJob;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name ListStorageJobs
+   * @summary List your jobs and those of your buckets, the newest first; an operator sees all
+   * @request GET:/v1/storage/jobs
+   * @secure
+   */
+  export namespace ListStorageJobs {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /**
+       * @minLength 3
+       * @maxLength 63
+       */
+      bucket?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: StorageJob[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * @description Jobs can be read for 30 days after their end.
+   * @tags storage
+   * @name GetStorageJob
+   * @summary Read the progress of a job
+   * @request GET:/v1/storage/jobs/{job_id}
+   * @secure
+   */
+  export namespace GetStorageJob {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      jobId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageJob;
+  }
+
+  /**
+   * @description A step that is under way ends first: it may change up to 200 more objects.
+   * @tags storage
+   * @name CancelStorageJob
+   * @summary Cancel a job; what it has done stays
+   * @request POST:/v1/storage/jobs/{job_id}/cancel
+   * @secure
+   */
+  export namespace CancelStorageJob {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      jobId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageJob;
+  }
+
+  /**
+   * @description Afterwards only the owner and callers that the ACL admits have access. If no policy is set, the answer is 204 too.
+   * @tags storage
+   * @name DeleteBucketPolicy
+   * @summary Delete a bucket's policy, even if it denies this to its owner
+   * @request DELETE:/v1/storage/buckets/{bucket}/policy
+   * @secure
+   */
+  export namespace DeleteBucketPolicy {
+    export type RequestParams = {
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetStorageStats
+   * @summary Count objects, blobs and bytes by shard and by location
+   * @request GET:/v1/storage/stats
+   * @secure
+   */
+  export namespace GetStorageStats {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageStats;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name CollectStorageGarbage
+   * @summary Reclaim storage that nothing refers to
+   * @request POST:/v1/storage/gc
+   * @secure
+   */
+  export namespace CollectStorageGarbage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @default false */
+      pack?: boolean;
+      /**
+       * @min 1
+       * @max 300
+       * @default 60
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageGcReport;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name ScrubStorage
+   * @summary Read every copy and repair bad ones
+   * @request POST:/v1/storage/scrub
+   * @secure
+   */
+  export namespace ScrubStorage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @default true */
+      restart?: boolean;
+      /**
+       * @min 1
+       * @default 17179869184
+       */
+      max_bytes?: number;
+      /**
+       * @min 1
+       * @max 300
+       * @default 60
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageScrubReport;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name CheckStorage
+   * @summary Check the databases for consistency and against the locations
+   * @request POST:/v1/storage/fsck
+   * @secure
+   */
+  export namespace CheckStorage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @default true */
+      dry_run?: boolean;
+      /** @default true */
+      restart?: boolean;
+      /**
+       * @min 1
+       * @max 300
+       * @default 300
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageFsckReport;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name SnapshotStorage
+   * @summary Write the metadata of every shard and of DIRECTORY to the locations
+   * @request POST:/v1/storage/snapshot
+   * @secure
+   */
+  export namespace SnapshotStorage {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      shards: Record<string, any>[];
+      directory: Record<string, any>;
+      further_directories: Record<string, any>[];
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name RebuildStorageShard
+   * @summary Rebuild an empty shard database from its snapshot, its journal and the blobs
+   * @request POST:/v1/storage/rebuild
+   * @secure
+   */
+  export namespace RebuildStorageShard {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @min 0 */
+      shard: number;
+      /** @default false */
+      restart?: boolean;
+      /**
+       * @min 1
+       * @max 300
+       * @default 20
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      snapshot: string | null;
+      rows_restored: number;
+      changes_replayed: number;
+      journal_until: string | null;
+      blobs_scanned: number;
+      versions_recovered: number;
+      volumes_recovered: number;
+      versions_incomplete: number;
+      finished: boolean;
+    };
+  }
+
+  /**
+   * @description One request moves about 30 slots, because the queries of an invocation are limited. If `finished` is false, send the same request again. It continues with the remaining slots.
+   * @tags storage
+   * @name MoveStorageSlots
+   * @summary Move slots of a bucket to another shard while it is in use
+   * @request POST:/v1/storage/slots/move
+   * @secure
+   */
+  export namespace MoveStorageSlots {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      bucket: string;
+      /** @min 0 */
+      to_shard: number;
+      /**
+       * @maxItems 256
+       * @minItems 1
+       */
+      slots: number[];
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      moved: number;
+      versions: number;
+      bytes: number;
+      finished: boolean;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetTakeDown
+   * @summary Read whether a bucket or an object is taken down
+   * @request GET:/v1/storage/buckets/{bucket}/take-down
+   * @secure
+   */
+  export namespace GetTakeDown {
+    export type RequestParams = {
+      /** @maxLength 63 */
+      bucket: string;
+    };
+    export type RequestQuery = {
+      /**
+       * An object; without it, the whole bucket
+       * @minLength 1
+       * @maxLength 1024
+       */
+      name?: string;
+      /**
+       * Default: the current version
+       * @maxLength 100
+       */
+      version_id?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = TakeDown;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name TakeDown
+   * @summary Take a bucket or a version of an object down; the bytes are kept
+   * @request PUT:/v1/storage/buckets/{bucket}/take-down
+   * @secure
+   */
+  export namespace TakeDown {
+    export type RequestParams = {
+      /** @maxLength 63 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * An object; without it, the whole bucket
+       * @minLength 1
+       * @maxLength 1024
+       */
+      name?: string;
+      /**
+       * Default: the current version
+       * @maxLength 100
+       */
+      version_id?: string;
+      /**
+       * @minLength 1
+       * @maxLength 1000
+       */
+      reason: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name LiftTakeDown
+   * @summary Lift the take-down of a bucket or a version of an object
+   * @request DELETE:/v1/storage/buckets/{bucket}/take-down
+   * @secure
+   */
+  export namespace LiftTakeDown {
+    export type RequestParams = {
+      /** @maxLength 63 */
+      bucket: string;
+    };
+    export type RequestQuery = {
+      /**
+       * An object; without it, the whole bucket
+       * @minLength 1
+       * @maxLength 1024
+       */
+      name?: string;
+      /**
+       * Default: the current version
+       * @maxLength 100
+       */
+      version_id?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * @description Counts every version, so it takes about a second for 100,000 of them. Changes during the count may or may not be in it. `bytes` includes old versions and the parts of open uploads; `versions` leaves out delete markers.
+   * @tags storage
+   * @name GetStorageUsage
+   * @summary Count what a bucket, or all buckets of a user, have stored
+   * @request GET:/v1/storage/usage
+   * @secure
+   */
+  export namespace GetStorageUsage {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /** @maxLength 63 */
+      bucket?: string;
+      /** @maxLength 100 */
+      user_id?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageUsage;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetUserQuota
+   * @summary Read the storage quota of a user
+   * @request GET:/v1/storage/quotas/users/{user_id}
+   * @secure
+   */
+  export namespace GetUserQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * @description Replaces the quota. An upload that would exceed it is 403 `QuotaExceeded`. A limit below what is stored deletes nothing. The first time, everything stored is counted.
+   * @tags storage
+   * @name SetUserQuota
+   * @summary Set the storage quota of a user
+   * @request PUT:/v1/storage/quotas/users/{user_id}
+   * @secure
+   */
+  export namespace SetUserQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      bytes?: number;
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      objects?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name DeleteUserQuota
+   * @summary Remove the storage quota of a user
+   * @request DELETE:/v1/storage/quotas/users/{user_id}
+   * @secure
+   */
+  export namespace DeleteUserQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name GetBucketQuota
+   * @summary Read the storage quota of a bucket
+   * @request GET:/v1/storage/quotas/buckets/{bucket}
+   * @secure
+   */
+  export namespace GetBucketQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * @description Replaces the quota. An upload that would exceed it is 403 `QuotaExceeded`. A limit below what is stored deletes nothing. The first time, everything stored is counted.
+   * @tags storage
+   * @name SetBucketQuota
+   * @summary Set the storage quota of a bucket
+   * @request PUT:/v1/storage/quotas/buckets/{bucket}
+   * @secure
+   */
+  export namespace SetBucketQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      bytes?: number;
+      /**
+       * @min 0
+       * @max 9007199254740991
+       */
+      objects?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = StorageQuota;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name DeleteBucketQuota
+   * @summary Remove the storage quota of a bucket
+   * @request DELETE:/v1/storage/quotas/buckets/{bucket}
+   * @secure
+   */
+  export namespace DeleteBucketQuota {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      bucket: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**
@@ -6754,669 +7417,6 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = string;
-  }
-
-  /**
-   * @description The job runs in the background with the rights that you have at each step. It leaves alone what was written after it began, what Object Lock keeps, and what you may not change; `counts` and `obstacles` say so. `restore` needs a bucket that keeps versions: names that did not exist at the time get delete markers, and no bytes are copied.
-   * @tags storage
-   * @name CreateStorageJob
-   * @summary Start a job over a bucket or a prefix
-   * @request POST:/v1/storage/jobs
-   * @secure
-   */
-  export namespace CreateStorageJob {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = {
-      /** `empty`: remove all versions, delete markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. */
-      kind: "empty" | "delete" | "restore" | "copy" | "count";
-      /**
-       * @minLength 3
-       * @maxLength 63
-       */
-      bucket: string;
-      /**
-       * Names that begin with it; empty: the whole bucket
-       * @maxLength 1024
-       * @default ""
-       */
-      prefix?: string;
-      /**
-       * Of `restore`: the time
-       * @format date-time
-       */
-      at?: string;
-      /** Of `copy`: where the copies go. Its prefix replaces that of the names */
-      target?: {
-        /**
-         * @minLength 3
-         * @maxLength 63
-         */
-        bucket: string;
-        /** @maxLength 1024 */
-        prefix: string;
-      };
-      /**
-       * Change nothing, and report what would be changed
-       * @default false
-       */
-      dry_run?: boolean;
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageJob;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name ListStorageJobs
-   * @summary List your jobs and those of your buckets, the newest first; an operator sees all
-   * @request GET:/v1/storage/jobs
-   * @secure
-   */
-  export namespace ListStorageJobs {
-    export type RequestParams = {};
-    export type RequestQuery = {
-      /**
-       * @min 1
-       * @max 200
-       * @default 50
-       */
-      limit?: number;
-      /** @maxLength 1024 */
-      cursor?: string;
-      /**
-       * @minLength 3
-       * @maxLength 63
-       */
-      bucket?: string;
-    };
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      data: StorageJob[];
-      next_cursor: string | null;
-    };
-  }
-
-  /**
-   * @description Jobs can be read for 30 days after their end.
-   * @tags storage
-   * @name GetStorageJob
-   * @summary Read the progress of a job
-   * @request GET:/v1/storage/jobs/{job_id}
-   * @secure
-   */
-  export namespace GetStorageJob {
-    export type RequestParams = {
-      /** @maxLength 100 */
-      jobId: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageJob;
-  }
-
-  /**
-   * @description A step that is under way ends first: it may change up to 200 more objects.
-   * @tags storage
-   * @name CancelStorageJob
-   * @summary Cancel a job; what it has done stays
-   * @request POST:/v1/storage/jobs/{job_id}/cancel
-   * @secure
-   */
-  export namespace CancelStorageJob {
-    export type RequestParams = {
-      /** @maxLength 100 */
-      jobId: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageJob;
-  }
-
-  /**
-   * @description Afterwards only the owner and callers that the ACL admits have access. If no policy is set, the answer is 204 too.
-   * @tags storage
-   * @name DeleteBucketPolicy
-   * @summary Delete a bucket's policy, even if it denies this to its owner
-   * @request DELETE:/v1/storage/buckets/{bucket}/policy
-   * @secure
-   */
-  export namespace DeleteBucketPolicy {
-    export type RequestParams = {
-      bucket: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = void;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name GetStorageStats
-   * @summary Count objects, blobs and bytes by shard and by location
-   * @request GET:/v1/storage/stats
-   * @secure
-   */
-  export namespace GetStorageStats {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageStats;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name CollectStorageGarbage
-   * @summary Reclaim storage that nothing refers to
-   * @request POST:/v1/storage/gc
-   * @secure
-   */
-  export namespace CollectStorageGarbage {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = {
-      /** @default false */
-      pack?: boolean;
-      /**
-       * @min 1
-       * @max 300
-       * @default 60
-       */
-      max_seconds?: number;
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageGcReport;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name ScrubStorage
-   * @summary Read every copy and repair bad ones
-   * @request POST:/v1/storage/scrub
-   * @secure
-   */
-  export namespace ScrubStorage {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = {
-      /** @default true */
-      restart?: boolean;
-      /**
-       * @min 1
-       * @default 17179869184
-       */
-      max_bytes?: number;
-      /**
-       * @min 1
-       * @max 300
-       * @default 60
-       */
-      max_seconds?: number;
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageScrubReport;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name CheckStorage
-   * @summary Check the databases for consistency and against the locations
-   * @request POST:/v1/storage/fsck
-   * @secure
-   */
-  export namespace CheckStorage {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = {
-      /** @default true */
-      dry_run?: boolean;
-      /** @default true */
-      restart?: boolean;
-      /**
-       * @min 1
-       * @max 300
-       * @default 300
-       */
-      max_seconds?: number;
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageFsckReport;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name SnapshotStorage
-   * @summary Write the metadata of every shard and of DIRECTORY to the locations
-   * @request POST:/v1/storage/snapshot
-   * @secure
-   */
-  export namespace SnapshotStorage {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      shards: Record<string, any>[];
-      directory: Record<string, any>;
-      further_directories: Record<string, any>[];
-    };
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name RebuildStorageShard
-   * @summary Rebuild an empty shard database from its snapshot, its journal and the blobs
-   * @request POST:/v1/storage/rebuild
-   * @secure
-   */
-  export namespace RebuildStorageShard {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = {
-      /** @min 0 */
-      shard: number;
-      /** @default false */
-      restart?: boolean;
-      /**
-       * @min 1
-       * @max 300
-       * @default 20
-       */
-      max_seconds?: number;
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      snapshot: string | null;
-      rows_restored: number;
-      changes_replayed: number;
-      journal_until: string | null;
-      blobs_scanned: number;
-      versions_recovered: number;
-      volumes_recovered: number;
-      versions_incomplete: number;
-      finished: boolean;
-    };
-  }
-
-  /**
-   * @description One request moves about 30 slots, because the queries of an invocation are limited. If `finished` is false, send the same request again. It continues with the remaining slots.
-   * @tags storage
-   * @name MoveStorageSlots
-   * @summary Move slots of a bucket to another shard while it is in use
-   * @request POST:/v1/storage/slots/move
-   * @secure
-   */
-  export namespace MoveStorageSlots {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = {
-      bucket: string;
-      /** @min 0 */
-      to_shard: number;
-      /**
-       * @maxItems 256
-       * @minItems 1
-       */
-      slots: number[];
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      moved: number;
-      versions: number;
-      bytes: number;
-      finished: boolean;
-    };
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name GetTakeDown
-   * @summary Read whether a bucket or an object is taken down
-   * @request GET:/v1/storage/buckets/{bucket}/take-down
-   * @secure
-   */
-  export namespace GetTakeDown {
-    export type RequestParams = {
-      /** @maxLength 63 */
-      bucket: string;
-    };
-    export type RequestQuery = {
-      /**
-       * An object; without it, the whole bucket
-       * @minLength 1
-       * @maxLength 1024
-       */
-      name?: string;
-      /**
-       * Default: the current version
-       * @maxLength 100
-       */
-      version_id?: string;
-    };
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = TakeDown;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name TakeDown
-   * @summary Take a bucket or a version of an object down; the bytes are kept
-   * @request PUT:/v1/storage/buckets/{bucket}/take-down
-   * @secure
-   */
-  export namespace TakeDown {
-    export type RequestParams = {
-      /** @maxLength 63 */
-      bucket: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = {
-      /**
-       * An object; without it, the whole bucket
-       * @minLength 1
-       * @maxLength 1024
-       */
-      name?: string;
-      /**
-       * Default: the current version
-       * @maxLength 100
-       */
-      version_id?: string;
-      /**
-       * @minLength 1
-       * @maxLength 1000
-       */
-      reason: string;
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = void;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name LiftTakeDown
-   * @summary Lift the take-down of a bucket or a version of an object
-   * @request DELETE:/v1/storage/buckets/{bucket}/take-down
-   * @secure
-   */
-  export namespace LiftTakeDown {
-    export type RequestParams = {
-      /** @maxLength 63 */
-      bucket: string;
-    };
-    export type RequestQuery = {
-      /**
-       * An object; without it, the whole bucket
-       * @minLength 1
-       * @maxLength 1024
-       */
-      name?: string;
-      /**
-       * Default: the current version
-       * @maxLength 100
-       */
-      version_id?: string;
-    };
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = void;
-  }
-
-  /**
-   * @description Counts every version, so it takes about a second for 100,000 of them. Changes during the count may or may not be in it. `bytes` includes old versions and the parts of open uploads; `versions` leaves out delete markers.
-   * @tags storage
-   * @name GetStorageUsage
-   * @summary Count what a bucket, or all buckets of a user, have stored
-   * @request GET:/v1/storage/usage
-   * @secure
-   */
-  export namespace GetStorageUsage {
-    export type RequestParams = {};
-    export type RequestQuery = {
-      /** @maxLength 63 */
-      bucket?: string;
-      /** @maxLength 100 */
-      user_id?: string;
-    };
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageUsage;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name GetUserQuota
-   * @summary Read the storage quota of a user
-   * @request GET:/v1/storage/quotas/users/{user_id}
-   * @secure
-   */
-  export namespace GetUserQuota {
-    export type RequestParams = {
-      /** @maxLength 100 */
-      userId: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageQuota;
-  }
-
-  /**
-   * @description Replaces the quota. An upload that would exceed it is 403 `QuotaExceeded`. A limit below what is stored deletes nothing. The first time, everything stored is counted.
-   * @tags storage
-   * @name SetUserQuota
-   * @summary Set the storage quota of a user
-   * @request PUT:/v1/storage/quotas/users/{user_id}
-   * @secure
-   */
-  export namespace SetUserQuota {
-    export type RequestParams = {
-      /** @maxLength 100 */
-      userId: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = {
-      /**
-       * @min 0
-       * @max 9007199254740991
-       */
-      bytes?: number;
-      /**
-       * @min 0
-       * @max 9007199254740991
-       */
-      objects?: number;
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageQuota;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name DeleteUserQuota
-   * @summary Remove the storage quota of a user
-   * @request DELETE:/v1/storage/quotas/users/{user_id}
-   * @secure
-   */
-  export namespace DeleteUserQuota {
-    export type RequestParams = {
-      /** @maxLength 100 */
-      userId: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = void;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name GetBucketQuota
-   * @summary Read the storage quota of a bucket
-   * @request GET:/v1/storage/quotas/buckets/{bucket}
-   * @secure
-   */
-  export namespace GetBucketQuota {
-    export type RequestParams = {
-      /** @maxLength 100 */
-      bucket: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageQuota;
-  }
-
-  /**
-   * @description Replaces the quota. An upload that would exceed it is 403 `QuotaExceeded`. A limit below what is stored deletes nothing. The first time, everything stored is counted.
-   * @tags storage
-   * @name SetBucketQuota
-   * @summary Set the storage quota of a bucket
-   * @request PUT:/v1/storage/quotas/buckets/{bucket}
-   * @secure
-   */
-  export namespace SetBucketQuota {
-    export type RequestParams = {
-      /** @maxLength 100 */
-      bucket: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = {
-      /**
-       * @min 0
-       * @max 9007199254740991
-       */
-      bytes?: number;
-      /**
-       * @min 0
-       * @max 9007199254740991
-       */
-      objects?: number;
-    };
-    export type RequestHeaders = {};
-    export type ResponseBody = StorageQuota;
-  }
-
-  /**
-   * No description
-   * @tags storage
-   * @name DeleteBucketQuota
-   * @summary Remove the storage quota of a bucket
-   * @request DELETE:/v1/storage/quotas/buckets/{bucket}
-   * @secure
-   */
-  export namespace DeleteBucketQuota {
-    export type RequestParams = {
-      /** @maxLength 100 */
-      bucket: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = void;
-  }
-
-  /**
-   * No description
-   * @tags service
-   * @name ListCollectors
-   * @summary What the collectors scanned, and their alarms
-   * @request GET:/v1/collectors
-   * @secure
-   */
-  export namespace ListCollectors {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = {
-      data: Collector[];
-    };
-  }
-
-  /**
-   * No description
-   * @tags service
-   * @name AcknowledgeCollector
-   * @summary Acknowledge the alarm of a collector
-   * @request POST:/v1/collectors/{collector}/acknowledge
-   * @secure
-   */
-  export namespace AcknowledgeCollector {
-    export type RequestParams = {
-      collector: "mail" | "storage" | "leaderboard" | "directory";
-    };
-    export type RequestQuery = {};
-    export type RequestBody = CollectorAcknowledgement;
-    export type RequestHeaders = {};
-    export type ResponseBody = void;
-  }
-
-  /**
-   * No description
-   * @tags service
-   * @name RefillLocations
-   * @summary Copy objects that a location lacks from another one, after a bucket was lost
-   * @request POST:/v1/locations/refill
-   * @secure
-   */
-  export namespace RefillLocations {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = LocationRefill;
-    export type RequestHeaders = {};
-    export type ResponseBody = LocationRefillReport;
-  }
-
-  /**
-   * No description
-   * @tags service
-   * @name GetMetrics
-   * @summary Counters of this day and gauges of the stores, for Prometheus
-   * @request GET:/v1/metrics
-   * @secure
-   */
-  export namespace GetMetrics {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = string;
-  }
-
-  /**
-   * No description
-   * @tags service
-   * @name GetMetricsHistory
-   * @summary The last 24 hours, and the estimated cost of this month
-   * @request GET:/v1/metrics/history
-   * @secure
-   */
-  export namespace GetMetricsHistory {
-    export type RequestParams = {};
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = MetricsHistory;
   }
 
   /**

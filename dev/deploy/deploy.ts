@@ -105,12 +105,12 @@ function chooseTotal(kind: DatabaseKind, resources: Resources): number {
   return total;
 }
 
-/** The migrations of DIRECTORY: the first one, and the one of the first version that knows further databases for people. */
+/** The migrations of DIRECTORY: the first one, and the one of the first version that knows further user databases. */
 const FIRST_MIGRATION = '0000_initial.sql';
 const MIGRATION_OF_GROUPS = '0001_change.sql';
 
 /**
- * Checks that the version that runs now knows further databases for people, if this deployment adds some. An older version would issue
+ * Checks that the version that runs now knows further user databases, if this deployment adds some. An older version would issue
  * the addresses in them a second time until it is replaced.
  * @throws DeployError if it does not.
  */
@@ -121,7 +121,7 @@ async function refuseEarlyGroup(account: Account, plan: DeployPlan, { databases 
   const pending = (await listPendingMigrations(account, plan, databases)).get(directory) ?? [];
   if (pending.includes(FIRST_MIGRATION) || !pending.includes(MIGRATION_OF_GROUPS)) return;
   throw new DeployError(
-    'The version that runs now does not know further databases for people. Nothing was changed. Deploy without --directories first, then again with it.',
+    'The version that runs now does not know further user databases. Nothing was changed. Deploy without --directories first, then again with it.',
   );
 }
 

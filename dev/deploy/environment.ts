@@ -46,7 +46,7 @@ export const startSchema = z.object({
   DIRECTORIES: choice(DIRECTORY_TOTALS, {
     group: 'npm start',
     fallback: '1',
-    meaning: 'Number of databases for people to bind: `DIRECTORY`, `DIRECTORY_1`, …',
+    meaning: 'Number of user databases to bind: `DIRECTORY`, `DIRECTORY_1`, …',
   }),
   RATE_LIMIT_AUTH: optionalNumber({
     group: 'npm start',

@@ -5,7 +5,7 @@ export type DatabaseKind = 'DIRECTORY' | 'OBJECTS';
 /** The common prefix of all names of resources. */
 export const PREFIX = 'tessera';
 
-/** Valid numbers of databases for people. They come in groups of 1, 4, 16 and 64. */
+/** Valid numbers of user databases. They come in groups of 1, 4, 16 and 64. */
 export const DIRECTORY_TOTALS = ['1', '5', '21', '85'] as const;
 const SHARDS_MAX = 64;
 

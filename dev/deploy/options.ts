@@ -16,7 +16,7 @@ export const USAGE = `npm run deploy -- [options]
   --env <name>       a deployment beside production, with resources of its own
   --dry-run          print what would be done and change nothing
   --shards <n>       databases for objects: ${DATABASE_RULES.OBJECTS.allowed}; it never decreases
-  --directories <n>  databases for people: ${DATABASE_RULES.DIRECTORY.allowed}; it never decreases
+  --directories <n>  user databases: ${DATABASE_RULES.DIRECTORY.allowed}; it never decreases
   --teardown         delete the deployment and its data
   --upgrade          the same as npm run upgrade: show what changes, deploy, and say how to go back`;
 

@@ -20,7 +20,7 @@ export interface LocalServerOptions {
   readonly vars: Readonly<Record<string, string>>;
   /** Number of `OBJECTS_n` databases to bind. Default: as in wrangler.toml. */
   readonly objectShards?: number;
-  /** Number of databases for people to bind, `DIRECTORY` included. Default: 1. */
+  /** Number of user databases to bind, `DIRECTORY` included. Default: 1. */
   readonly directories?: number;
   /** Limits that override those of wrangler.toml, by rate-limiter binding. Tests set low limits, which they can reach. */
   readonly rateLimits?: Readonly<Record<string, number>>;

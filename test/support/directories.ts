@@ -1,5 +1,5 @@
 /**
- * Number of databases for people in the tests, `DIRECTORY` included. `TESSERA_DIRECTORIES=5` runs the tests with five.
+ * Number of user databases in the tests, `DIRECTORY` included. `TESSERA_DIRECTORIES=5` runs the tests with five.
  */
 import { DIRECTORY_TOTALS } from '../../dev/deploy/numbered-databases.ts';
 

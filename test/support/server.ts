@@ -19,7 +19,7 @@ export interface TestServerOptions {
   /** Variables of the Worker, which override those of .dev.vars.example. */
   readonly vars?: Readonly<Record<string, string>>;
   readonly objectShards?: number;
-  /** Number of databases for people, `DIRECTORY` included: 1, 5, 21 or 85. */
+  /** Number of user databases, `DIRECTORY` included: 1, 5, 21 or 85. */
   readonly directories?: number;
   /**
    * Whether to run the real Worker, for tests that measure or that do not start a prebuilt bundle. By default, the Worker runs
@@ -53,7 +53,7 @@ export interface TestServer {
   createAccessKey(name: string): Promise<{ userId: string; accessKeyId: string; secretAccessKey: string }>;
   stop(): Promise<void>;
   kill9(): Promise<void>;
-  /** Restarts on the same ports and state, after `stop` or `kill9`. The number of databases for people may be larger than before. */
+  /** Restarts on the same ports and state, after `stop` or `kill9`. The number of user databases may be larger than before. */
   start(vars?: Readonly<Record<string, string>>, directories?: number): Promise<void>;
   /** Stops the server and removes its state. */
   [Symbol.asyncDispose](): Promise<void>;

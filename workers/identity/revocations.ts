@@ -11,7 +11,7 @@ import { askReplica, type Dated, keepRow, recentRow, type Source } from '../shar
 import { logError } from '../shared/telemetry/log.ts';
 import { raiseGenerationOf, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 
-/** The generation of identity in one of the databases for people. */
+/** The generation of identity in one of the user databases. */
 export interface IdentityGeneration {
   /** Number of the database. */
   readonly home: number;

@@ -2,7 +2,7 @@
 import { pruneAudit } from '../shared/audit/audit.ts';
 import { createClock } from '../shared/settings/clock.ts';
 import { boundDirectories } from '../shared/stores/bindings.ts';
-import { allHomes } from '../shared/stores/directories.ts';
+import { allDatabaseNumbers } from '../shared/stores/directories.ts';
 import { publishRevocations } from './revocations.ts';
 import { createLoginStore } from './store/login-store.ts';
 import { createOperatorStore } from './store/operator-store.ts';
@@ -17,7 +17,7 @@ export async function runIdentitySchedule(
   env: Env,
   _ctx: ExecutionContext,
 ): Promise<void> {
-  if (controller.cron === '* * * * *') return publishRevocations(env, allHomes(env));
+  if (controller.cron === '* * * * *') return publishRevocations(env, allDatabaseNumbers(env));
   const now = createClock(env)();
   await pruneAudit(env, now);
   await createOperatorStore(env.DIRECTORY).pruneSessions(now);

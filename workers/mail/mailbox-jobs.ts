@@ -10,7 +10,7 @@ import type { MailboxJobs as Jobs, SpamLesson } from '../../durable-objects/mail
 import type { AutomaticSend, OutboxSnapshot } from '../../durable-objects/mail/contract/outbox.ts';
 
 import { createClock } from '../shared/settings/clock.ts';
-import { directoryOf } from '../shared/stores/directories.ts';
+import { userDatabaseOf } from '../shared/stores/directories.ts';
 import { callInTrace, currentInvocation, runInvocation } from '../shared/telemetry/invocation.ts';
 import { deleteBlobs, getBlob, putBlob } from './bindings/blobs.ts';
 import { publishLedger, publishOutbox } from './store/queue-store.ts';
@@ -45,11 +45,11 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
   }
 
   async publishLedger(userId: string, ledger: IncomingLedger): Promise<void> {
-    await publishLedger(directoryOf(this.env, userId), userId, ledger);
+    await publishLedger(userDatabaseOf(this.env, userId), userId, ledger);
   }
 
   async publishOutbox(userId: string, snapshots: readonly OutboxSnapshot[]): Promise<void> {
-    if (snapshots.length > 0) await publishOutbox(directoryOf(this.env, userId), snapshots, createClock(this.env)());
+    if (snapshots.length > 0) await publishOutbox(userDatabaseOf(this.env, userId), snapshots, createClock(this.env)());
   }
 
   async deleteBlobs(keys: readonly string[]): Promise<void> {

@@ -76,7 +76,7 @@ describe('npm run deploy -- --env', () => {
 });
 
 describe('npm run deploy -- --directories', () => {
-  it('creates, migrates and binds the databases for people; an upgrade keeps them and names what a rollback would lose', async () => {
+  it('creates, migrates and binds the user databases; an upgrade keeps them and names what a rollback would lose', async () => {
     const environment = ['--env', 'staging'];
     const first = await deploy([...environment, '--directories', '5'], { HOME_REGION: 'weur' });
     expect(first.status, first.output).toBe(0);
@@ -107,7 +107,7 @@ describe('npm run deploy -- --directories', () => {
     const fewer = await deploy([...environment, '--directories', '1']);
     expect([fewer.status, fewer.output]).toEqual([
       1,
-      expect.stringContaining('5 databases for people exist, so --directories must be at least 5.'),
+      expect.stringContaining('5 user databases exist, so --directories must be at least 5.'),
     ]);
     expect(listChanges(cloudflare)).toEqual([]);
 

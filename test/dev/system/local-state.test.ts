@@ -151,7 +151,7 @@ describe('DIRECTORIES', () => {
     }).length;
   }
 
-  it('adds databases for people to local state that had one, with their tables', async () => {
+  it('adds user databases to local state that had one, with their tables', async () => {
     await using server = await startServer({ directories: 1 });
     await server.stop();
     await server.start({}, 21);

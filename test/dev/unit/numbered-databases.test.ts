@@ -10,7 +10,7 @@ import {
 } from '../../../dev/deploy/numbered-databases.ts';
 import { parseOptions } from '../../../dev/deploy/options.ts';
 import { planDeployment, type WorkerConfig } from '../../../dev/deploy/plan.ts';
-import { GROUP_SIZES } from '../../../workers/shared/stores/bindings.ts';
+import { SET_SIZES } from '../../../workers/shared/stores/bindings.ts';
 
 const CONFIG = join(import.meta.dirname, '../../../wrangler.toml');
 
@@ -22,7 +22,7 @@ function plan(databases: Record<DatabaseKind, number>, variables: Record<string,
 }
 
 describe('the plan of a deployment', () => {
-  it('has five databases for people in the region of DIRECTORY, with its migrations', () => {
+  it('has five user databases in the region of DIRECTORY, with its migrations', () => {
     const { databases, config } = plan({ OBJECTS: 2, DIRECTORY: 5 });
     expect(databases).toEqual(
       [
@@ -65,12 +65,12 @@ describe('the number of databases that a deployment has', () => {
     [20, 21],
     [21, 85],
     [84, 85],
-  ])('completes the group of the database for people %i, whose creation may have been interrupted', (n, total) => {
+  ])('completes the group of the user database %i, whose creation may have been interrupted', (n, total) => {
     expect(count('DIRECTORY', 'tessera-staging-directory', `tessera-staging-directory-${n}`)).toBe(total);
   });
 });
 
-it('DIRECTORY is number 0 of the databases for people, and OBJECTS_0 of those for objects', () => {
+it('DIRECTORY is number 0 of the user databases, and OBJECTS_0 of those for objects', () => {
   expect(listDatabases('DIRECTORY', 2)).toEqual([
     { binding: 'DIRECTORY', name: 'tessera-directory' },
     { binding: 'DIRECTORY_1', name: 'tessera-directory-1' },
@@ -78,8 +78,8 @@ it('DIRECTORY is number 0 of the databases for people, and OBJECTS_0 of those fo
   expect(listDatabases('OBJECTS', 1)).toEqual([{ binding: 'OBJECTS_0', name: 'tessera-objects-0' }]);
 });
 
-it('the databases for people come in the groups that the Worker knows', () => {
-  const totals = GROUP_SIZES.map((_, at) => GROUP_SIZES.slice(0, at + 1).reduce((sum, size) => sum + size, 0));
+it('the user databases come in the groups that the Worker knows', () => {
+  const totals = SET_SIZES.map((_, at) => SET_SIZES.slice(0, at + 1).reduce((sum, size) => sum + size, 0));
   expect(totals.map(String)).toEqual([...DIRECTORY_TOTALS]);
 });
 

@@ -1,5 +1,5 @@
 /**
- * Tests that an address is issued once, also while databases for people are added: some isolates then know the new databases, and
+ * Tests that an address is issued once, also while user databases are added: some isolates then know the new databases, and
  * others do not yet.
  */
 
@@ -18,7 +18,13 @@ import {
 } from '../../../workers/mail/store/address-store.ts';
 import { findCatchAll, findRecipient } from '../../../workers/mail/store/recipient-store.ts';
 import { MisconfiguredError } from '../../../workers/shared/settings/settings.ts';
-import { databaseOf, directoryOf, homeOf, mintUserId, placesOf } from '../../../workers/shared/stores/directories.ts';
+import {
+  databaseNumberOf,
+  databaseOf,
+  mintUserId,
+  possibleDatabasesOf,
+  userDatabaseOf,
+} from '../../../workers/shared/stores/directories.ts';
 
 const { MIGRATIONS, REPLICA_SYD, REPLICA_NRT, REPLICA_SIN, REPLICA_BOM, ...rest } = bindings as unknown as Record<
   string,
@@ -80,8 +86,8 @@ it('an interrupted call that gives an address to a user in another database can 
   await isAddressIssued(after, owner.email);
   await createAccount(after, owner);
   let email = newEmail();
-  while (placesOf(after, email).at(-1) === directoryOf(after, owner.userId)) email = newEmail();
-  const place = placesOf(after, email).at(-1) as D1Database;
+  while (possibleDatabasesOf(after, email).at(-1) === userDatabaseOf(after, owner.userId)) email = newEmail();
+  const place = possibleDatabasesOf(after, email).at(-1) as D1Database;
   // The state after an interruption between the first and the second write.
   await place
     .prepare('INSERT INTO mail_address (email, user_id, created_at) VALUES (?, ?, 1)')
@@ -102,7 +108,7 @@ it('an erased user keeps no address that an interrupted call left in another dat
   const owner = toAccount(after, newEmail());
   await isAddressIssued(after, owner.email);
   await createAccount(after, owner);
-  const place = databaseOf(after, (homeOf(owner.userId) % 4) + 1);
+  const place = databaseOf(after, (databaseNumberOf(owner.userId) % 4) + 1);
   await place
     .prepare('INSERT INTO mail_address (email, user_id, created_at) VALUES (?, ?, 1)')
     .bind(newEmail(), owner.userId)
@@ -120,7 +126,7 @@ it('if several users add the same address at once, one of them gets it', async (
       return account;
     }),
   );
-  expect(new Set(owners.map(({ userId }) => homeOf(userId))).size).toBeGreaterThan(1);
+  expect(new Set(owners.map(({ userId }) => databaseNumberOf(userId))).size).toBeGreaterThan(1);
   for (const owner of owners.slice(1)) expect(await createAccount(after, owner)).toBe(true);
   const email = newEmail();
   const given = await Promise.all(owners.slice(1).map(({ userId }) => addAddress(after, email, userId, 5)));
@@ -148,14 +154,14 @@ describe('while a new database is lost', () => {
   /** Creates an account whose home has this number, or another one. */
   async function addAccount(isWanted: (home: number) => boolean) {
     let account = toAccount(after, newEmail());
-    while (!isWanted(homeOf(account.userId))) account = toAccount(after, newEmail());
+    while (!isWanted(databaseNumberOf(account.userId))) account = toAccount(after, newEmail());
     await isAddressIssued(after, account.email);
     await createAccount(after, account);
     return account;
   }
   async function newAddress(userId: string, toEmail: () => string, isWanted: (place: D1Database) => boolean) {
     let email = toEmail();
-    while (!isWanted(placesOf(after, email).at(-1) as D1Database)) email = toEmail();
+    while (!isWanted(possibleDatabasesOf(after, email).at(-1) as D1Database)) email = toEmail();
     expect(await addAddress(after, email, userId, 1)).toBe(true);
     return email;
   }

@@ -4,7 +4,7 @@ import { env as bindings, createExecutionContext } from 'cloudflare:test';
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import worker from '../../../workers/index.ts';
-import { placeOf } from '../../../workers/shared/stores/directories.ts';
+import { newestDatabaseOf } from '../../../workers/shared/stores/directories.ts';
 
 const env = bindings as unknown as Env;
 const PASSWORD = 'correct horse battery';
@@ -25,7 +25,7 @@ async function post(path: string, body: object) {
 /** Stores the count of a hundred guesses at the password of an address. */
 async function exhaustGuesses(email: string): Promise<void> {
   const guardKey = createHash('sha256').update(`address\n${email}`).digest('hex');
-  await placeOf(env, email)
+  await newestDatabaseOf(env, email)
     .prepare('INSERT INTO login_guard (guard_key, count, ends_at) VALUES (?, 100, ?)')
     .bind(guardKey, Date.now() + HOUR_MS)
     .run();

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { homeOf } from '../../../workers/shared/stores/directories.ts';
+import { databaseNumberOf } from '../../../workers/shared/stores/directories.ts';
 import { awaitMail, linkIn, resetTokenIn, setRecoveryAddress } from '../../support/mail/account-mail.ts';
 import { awaitMessage, confirmSession, type MailUser, postInbound, registerUser } from '../../support/mail/mail.ts';
 import { type ApiAnswer, startServer, type TestServer } from '../../support/server.ts';
@@ -63,18 +63,18 @@ beforeAll(async () => {
   await server.stop();
   await server.start({}, 5);
   others = [];
-  while (new Set(others.map(({ userId }) => homeOf(userId))).size < 4)
+  while (new Set(others.map(({ userId }) => databaseNumberOf(userId))).size < 4)
     others.push(await registerUser(server, newName()));
   const [first, ...rest] = others as [MailUser, ...MailUser[]];
   bob = first;
-  eve = rest.find(({ userId }) => homeOf(userId) !== homeOf(bob.userId)) as MailUser;
+  eve = rest.find(({ userId }) => databaseNumberOf(userId) !== databaseNumberOf(bob.userId)) as MailUser;
 }, 120_000);
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('people who register after databases were added', () => {
   it('are stored in the new databases, and people from before stay in DIRECTORY', () => {
-    expect(homeOf(ann.userId)).toBe(0);
-    expect(new Set(others.map(({ userId }) => homeOf(userId)))).toEqual(new Set([1, 2, 3, 4]));
+    expect(databaseNumberOf(ann.userId)).toBe(0);
+    expect(new Set(others.map(({ userId }) => databaseNumberOf(userId)))).toEqual(new Set([1, 2, 3, 4]));
   });
 
   it('exchange mail with people in all databases', async () => {
@@ -309,7 +309,7 @@ describe.each([
 ])('%s that was lost', (_, whose, whoseElse) => {
   it('defers mail and registrations until it is rebuilt from its snapshot', async () => {
     const [user, other] = [whose(), whoseElse()];
-    const number = homeOf(user.userId);
+    const number = databaseNumberOf(user.userId);
     const name = number === 0 ? 'DIRECTORY' : `DIRECTORY_${number}`;
     expect(await statusOf(server.call('POST', '/v1/storage/snapshot'))).toBe(200);
     await server.stop();

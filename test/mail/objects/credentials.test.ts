@@ -6,7 +6,7 @@ import { createExecutionContext, env, runInDurableObject } from 'cloudflare:test
 import { beforeEach, describe, expect, it } from 'vitest';
 import worker from '../../../workers/index.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
-import { directoryOf } from '../../../workers/shared/stores/directories.ts';
+import { userDatabaseOf } from '../../../workers/shared/stores/directories.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of many routes; each test asserts the members it needs
 type Json = any;
@@ -239,7 +239,7 @@ describe('a secret', () => {
   it('is stored nowhere, and its hash only in the mailbox', async () => {
     const person = await register();
     const { token_id } = await addToken(person);
-    const DIRECTORY = directoryOf(env as Env, person.userId);
+    const DIRECTORY = userDatabaseOf(env as Env, person.userId);
     const row = await DIRECTORY.prepare('SELECT token_sha256 FROM token WHERE token_id = ?').bind(token_id).first();
     expect(row).toEqual({ token_sha256: null });
     const { results } = await DIRECTORY.prepare("SELECT name FROM sqlite_master WHERE name = 'session'").all();

@@ -14,7 +14,7 @@ import { receiveEmail } from '../../../workers/mail/inbound/accept/receive-email
 import { createAccountStore } from '../../../workers/mail/store/account-store.ts';
 import { addAddress } from '../../../workers/mail/store/address-store.ts';
 import type { AuditRow } from '../../../workers/shared/audit/audit-store.ts';
-import { directoryOf } from '../../../workers/shared/stores/directories.ts';
+import { userDatabaseOf } from '../../../workers/shared/stores/directories.ts';
 import { ReplicatedDatabase } from '../../support/replicas.ts';
 
 const real = bindings as unknown as Env;
@@ -183,7 +183,7 @@ describe('mail to an address of an account', () => {
     const silent = { idFromName: () => ({}), get: () => ({ inTrace: () => Promise.reject(new Error('away')) }) };
     const cut = { ...env, MAILBOX: silent as unknown as Env['MAILBOX'] };
     await expect(retireAddress(cut, ann.second, ann.userId)).rejects.toMatchObject({ problem: { status: 503 } });
-    expect(await createAccountStore(directoryOf(real, ann.userId)).listAddresses(ann.userId)).toContain(ann.second);
+    expect(await createAccountStore(userDatabaseOf(real, ann.userId)).listAddresses(ann.userId)).toContain(ann.second);
     expect(await retireAddress(env, `none-${ann.second}`, ann.userId)).toBe(false);
   });
 

@@ -1,7 +1,7 @@
 /**
  * Random operations from eight regions at once, on the whole Worker: objects are written, read, deleted, restored and undeleted
  * while a bucket policy, an identity policy and a suspension are switched and slots move between three shards. The users are in
- * three databases for people. Replicas of these lag, are stuck or are cut off, and answers of the shards are lost after their
+ * three user databases. Replicas of these lag, are stuck or are cut off, and answers of the shards are lost after their
  * commit. Every name and every right must be linearizable: a read sees each change that was acknowledged before it began, and no
  * write takes effect after the acknowledgement of the change that revokes its right.
  */

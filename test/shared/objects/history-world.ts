@@ -1,8 +1,8 @@
-/** The world of a history: users and a bucket, and databases for people as eight regions see them. */
+/** The world of a history: users and a bucket, and user databases as eight regions see them. */
 import { applyD1Migrations, createExecutionContext, env } from 'cloudflare:test';
 import { createLoginStore } from '../../../workers/identity/store/login-store.ts';
 import worker from '../../../workers/index.ts';
-import { directoryOf, homeOf, mintUserId } from '../../../workers/shared/stores/directories.ts';
+import { databaseNumberOf, mintUserId, userDatabaseOf } from '../../../workers/shared/stores/directories.ts';
 import { type ReplicaFault, ReplicatedDatabase } from '../../support/replicas.ts';
 
 export const REGIONS = ['syd', 'nrt', 'sin', 'bom', 'fra', 'iad', 'pdx', 'gru'] as const;
@@ -39,7 +39,7 @@ const copyOf = (region: string): D1Database => bindings[`REPLICA_${region.toUppe
 
 let tables: readonly string[] | null = null;
 
-/** Numbers of the further databases for people that have copies and users. */
+/** Numbers of the further user databases that have copies and users. */
 const HOMES = [1, 2] as const;
 /** The places that have copies of the further databases. Each region reads the copies in one of them. */
 const HOME_PLACES = ['syd', 'fra'] as const;
@@ -47,7 +47,7 @@ const placeOf = (region: Region) => HOME_PLACES[REGIONS.indexOf(region) < 4 ? 0 
 const homeAt = (home: number, place?: string): D1Database =>
   bindings[`HOME_${home}${place ? `_${place.toUpperCase()}` : ''}`] as D1Database;
 
-/** Empties the databases for people: the primaries and every replica. */
+/** Empties the user databases: the primaries and every replica. */
 async function emptyDirectories(): Promise<void> {
   const homes = [1, 2, 3, 4].map((home) => homeAt(home));
   const homeCopies = HOMES.flatMap((home) => HOME_PLACES.map((place) => homeAt(home, place)));
@@ -204,7 +204,7 @@ export interface User {
 
 export interface World {
   readonly directory: ReplicatedDatabase;
-  /** Sets the fault of a region's copies of all databases for people. */
+  /** Sets the fault of a region's copies of all user databases. */
   setFault(region: Region, fault: ReplicaFault): void;
   /** Brings all copies up to date. */
   catchUp(): Promise<void>;
@@ -291,14 +291,14 @@ export async function makeWorld({ seed, bug, isLost = () => false }: WorldOption
   return { ...users, directory, setFault, catchUp, from, environmentOf, root, bucket, policy, allow: ALLOW };
 }
 
-/** Stores a user in a further database for people, as a registration does. Only users with mail register there. */
+/** Stores a user in a further user database, as a registration does. Only users with mail register there. */
 async function insertUser(environment: Env, name: string, home: number): Promise<string> {
   for (let at = 0; ; at++) {
     const email = `${name}-${at}@example.test`;
     const userId = mintUserId(environment, email);
-    if (homeOf(userId) !== home) continue;
+    if (databaseNumberOf(userId) !== home) continue;
     const user = { userId, userName: name, name, email, createdAt: Date.now() };
-    const isInserted = await createLoginStore(directoryOf(environment, userId)).insertUserWithPassword(user, 'none');
+    const isInserted = await createLoginStore(userDatabaseOf(environment, userId)).insertUserWithPassword(user, 'none');
     if (!isInserted) throw new Error(`the email ${email} is taken`);
     return userId;
   }

@@ -42,7 +42,7 @@ const knowIdentity = (generation: number, home = 0) =>
 
 interface Changed {
   readonly identityGeneration?: number | null;
-  /** Number of the database for people that has the credential. */
+  /** Number of the user database that has the credential. */
   readonly home?: number;
   /** Revocations of other databases that the shard knows: home and generation. */
   readonly others?: readonly (readonly [home: number, generation: number])[];

@@ -50,7 +50,13 @@ const bytesOf = (seed: string, length: number): Buffer =>
     Array.from({ length: Math.ceil(length / 32) }, (_, n) => createHash('sha256').update(`${seed}:${n}`).digest()),
   ).subarray(0, length);
 
-async function call(url: string, method: string, path: string, token: string | null, body?: unknown): Promise<Json> {
+/** A server, and the credential with which it is called; null sends none. */
+interface Client {
+  readonly url: string;
+  readonly token: string | null;
+}
+
+async function call({ url, token }: Client, method: string, path: string, body?: unknown): Promise<Json> {
   const response = await fetch(url + path, {
     method,
     headers: {
@@ -83,14 +89,14 @@ async function fillStorage(url: string, key: { accessKeyId: string; secretAccess
 
 async function fillMail(url: string): Promise<string> {
   const register = (name: string) =>
-    call(url, 'POST', '/v1/auth/register', null, {
+    call({ url, token: null }, 'POST', '/v1/auth/register', {
       email: `${name.toLowerCase()}@example.test`,
       password: PASSWORD,
       name,
     });
   const ada = await register('Ada');
   const grace = await register('Grace');
-  const send = (message: object) => call(url, 'POST', '/v1/messages', grace.token, message);
+  const send = (message: object) => call({ url, token: grace.token }, 'POST', '/v1/messages', message);
   const to = [{ email: 'ada@example.test' }];
   await send({ to, subject: 'The lake house', body: 'Friday noon.' });
   const content = Buffer.alloc(30_000, bytesOf('ticket', 512)).toString('base64');
@@ -101,21 +107,21 @@ async function fillMail(url: string): Promise<string> {
     attachments: [{ file_name: 'ticket.pdf', content_type: 'application/pdf', content }],
   });
   for (;;) {
-    const { data } = await call(url, 'GET', '/v1/messages', ada.token);
+    const { data } = await call({ url, token: ada.token }, 'GET', '/v1/messages');
     const found = (data as Json[]).filter(({ subject }) => subject === 'Tickets' || subject === 'The lake house');
     if (found.length < 2) {
       await new Promise((resolve) => setTimeout(resolve, 200));
       continue;
     }
     const tickets = found.find(({ subject }) => subject === 'Tickets');
-    await call(url, 'PATCH', `/v1/messages/${tickets.id}`, ada.token, {
+    await call({ url, token: ada.token }, 'PATCH', `/v1/messages/${tickets.id}`, {
       is_read: true,
       is_flagged: true,
       labels: ['Journeys'],
     });
     break;
   }
-  await call(url, 'POST', '/v1/drafts', ada.token, {
+  await call({ url, token: ada.token }, 'POST', '/v1/drafts', {
     to: [{ email: 'grace@example.test' }],
     subject: 'A draft',
     body: 'Half',
@@ -126,11 +132,11 @@ async function fillMail(url: string): Promise<string> {
 /** Fills the empty store of a running server. @returns what `readState` needs. */
 export async function fillState(url: string, rootToken: string): Promise<StateFacts> {
   const madeAt = Date.now();
-  const user = await call(url, 'POST', '/v1/iam/users', rootToken, { name: 'owner' });
-  const made = await call(url, 'POST', `/v1/iam/users/${user.user_id}/access-keys`, rootToken, {});
+  const user = await call({ url, token: rootToken }, 'POST', '/v1/iam/users', { name: 'owner' });
+  const made = await call({ url, token: rootToken }, 'POST', `/v1/iam/users/${user.user_id}/access-keys`, {});
   const key = { accessKeyId: made.access_key_id, secretAccessKey: made.secret_access_key };
   await fillStorage(url, key);
-  const { token: scoreToken } = await call(url, 'POST', '/v1/iam/tokens', rootToken, {
+  const { token: scoreToken } = await call({ url, token: rootToken }, 'POST', '/v1/iam/tokens', {
     name: 'game',
     scopes: ['scores:write'],
   });
@@ -140,7 +146,7 @@ export async function fillState(url: string, rootToken: string): Promise<StateFa
     points: (n * 37) % 23,
     event_id: `state-${n}`,
   }));
-  await call(url, 'POST', '/v1/scores/batch', scoreToken, { updates });
+  await call({ url, token: scoreToken }, 'POST', '/v1/scores/batch', { updates });
   const email = await fillMail(url);
   const open = { ...key, scoreToken, email, password: PASSWORD, madeAt };
   return { ...open, contents: await readState(url, open) };
@@ -173,10 +179,10 @@ async function readStorage(url: string, facts: Omit<StateFacts, 'contents'>): Pr
 
 async function readMail(url: string, token: string): Promise<string[]> {
   const lines: string[] = [];
-  const folders: Json[] = await call(url, 'GET', '/v1/folders', token);
+  const folders: Json[] = await call({ url, token }, 'GET', '/v1/folders');
   for (const { id, name, role } of folders) {
     if (role === 'all') continue;
-    const { data } = await call(url, 'GET', `/v1/folders/${id}/messages`, token);
+    const { data } = await call({ url, token }, 'GET', `/v1/folders/${id}/messages`);
     for (const message of data) {
       const raw = await fetch(`${url}/v1/messages/${message.id}/raw`, {
         headers: { authorization: `Bearer ${token}` },
@@ -191,10 +197,10 @@ async function readMail(url: string, token: string): Promise<string[]> {
 
 /** Reads everything that `fillState` wrote, with the credentials that it made. */
 export async function readState(url: string, facts: Omit<StateFacts, 'contents'>): Promise<StateContents> {
-  const { data: entries } = await call(url, 'GET', '/v1/scores?exact=1&limit=100', null);
+  const { data: entries } = await call({ url, token: null }, 'GET', '/v1/scores?exact=1&limit=100');
   const { email, password } = facts;
-  const { token } = await call(url, 'POST', '/v1/auth/login', null, { email, password });
-  const { data: labels } = await call(url, 'GET', '/v1/labels', token);
+  const { token } = await call({ url, token: null }, 'POST', '/v1/auth/login', { email, password });
+  const { data: labels } = await call({ url, token }, 'GET', '/v1/labels');
   return {
     objects: await readStorage(url, facts),
     board: (entries as Json[]).map((entry) => `${entry.rank} ${entry.user_id} ${entry.score}`),

@@ -1,5 +1,5 @@
 /** Records the last use of access keys and tokens, at most once per hour and credential. The answer never waits for it. */
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { logError } from '../../shared/telemetry/log.ts';
 import type { Principal } from '../principal.ts';
 import { createAccessKeyStore, USE_INTERVAL_MS } from '../store/access-key-store.ts';
@@ -30,6 +30,6 @@ export function recordUse(
   if ((begunAt.get(id) ?? 0) > now - RETRY_MS) return;
   if (begunAt.size >= CREDENTIALS_MAX) begunAt.clear();
   begunAt.set(id, now);
-  const store = createAccessKeyStore(principal.kind === 'user' ? directoryOf(env, principal.userId) : env.DIRECTORY);
+  const store = createAccessKeyStore(principal.kind === 'user' ? userDatabaseOf(env, principal.userId) : env.DIRECTORY);
   waitUntil(store.recordUse(kind, id, now).catch((error: unknown) => logError('credential_use_failed', error)));
 }

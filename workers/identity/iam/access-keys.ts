@@ -12,7 +12,7 @@ import {
 } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { databaseOf, directoryOf, homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, databaseOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { homeOfAccessKey, mintAccessKeyId, mintSecretAccessKey } from '../secrets/credentials.ts';
 import { sealSecret } from '../secrets/secrets.ts';
@@ -80,10 +80,10 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { user_id } = c.req.valid('param');
       const given = c.req.header('content-type') === undefined ? {} : c.req.valid('json');
-      const store = createIdentityStore(directoryOf(c.env, user_id));
+      const store = createIdentityStore(userDatabaseOf(c.env, user_id));
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
-      const accessKeyId = given.access_key_id ?? mintAccessKeyId(homeOf(user_id));
-      if (homeOfAccessKey(accessKeyId) !== homeOf(user_id)) return sendProblem(c, WRONG_HOME);
+      const accessKeyId = given.access_key_id ?? mintAccessKeyId(databaseNumberOf(user_id));
+      if (homeOfAccessKey(accessKeyId) !== databaseNumberOf(user_id)) return sendProblem(c, WRONG_HOME);
       const secret = given.secret_access_key ?? mintSecretAccessKey();
       const createdAt = createClock(c.env)();
       const secretSealed = sealSecret(secret, `access-key:${accessKeyId}`, c.env);
@@ -113,10 +113,10 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id } = c.req.valid('param');
-      const store = createIdentityStore(directoryOf(c.env, user_id));
+      const store = createIdentityStore(userDatabaseOf(c.env, user_id));
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       return sendPage(c, c.req.valid('query'), {
-        read: (after, limit) => createAccessKeyStore(directoryOf(c.env, user_id)).list(user_id, after, limit),
+        read: (after, limit) => createAccessKeyStore(userDatabaseOf(c.env, user_id)).list(user_id, after, limit),
         keyOf: (row) => row.accessKeyId,
         toItem: toAccessKeyJson,
       });

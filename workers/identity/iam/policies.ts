@@ -12,7 +12,7 @@ import {
   sendProblem,
 } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
-import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { findConditionKeyFault, parsePolicy } from '../domain/policy.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store/store.ts';
@@ -75,11 +75,11 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
         const errors = [{ path: 'Statement', message: fault }];
         return sendProblem(c, problem(400, 'invalid_policy', 'The policy cannot be evaluated.', { errors }));
       }
-      const store = createIdentityStore(directoryOf(c.env, user_id));
+      const store = createIdentityStore(userDatabaseOf(c.env, user_id));
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       const audit = toAuditRow(c, 'policy.set', { type: 'user', id: user_id }, { policy: name });
       await store.putPolicy(user_id, name, document, audit);
-      await publishRevocations(c.env, [homeOf(user_id)]);
+      await publishRevocations(c.env, [databaseNumberOf(user_id)]);
       return c.body(null, 204);
     },
   );
@@ -95,7 +95,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id, name } = c.req.valid('param');
-      const document = await createIdentityStore(directoryOf(c.env, user_id)).findPolicy(user_id, name);
+      const document = await createIdentityStore(userDatabaseOf(c.env, user_id)).findPolicy(user_id, name);
       return document ? c.json(document as z.infer<typeof policySchema>, 200) : sendProblem(c, noPolicy);
     },
   );
@@ -114,7 +114,7 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id } = c.req.valid('param');
-      const store = createIdentityStore(directoryOf(c.env, user_id));
+      const store = createIdentityStore(userDatabaseOf(c.env, user_id));
       if (!(await store.findUser(user_id))) return sendProblem(c, NO_SUCH_USER);
       return sendPage(c, c.req.valid('query'), {
         read: (after, limit) => store.listPolicyNames(user_id, after, limit),
@@ -136,8 +136,8 @@ export function addPolicies(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const { user_id, name } = c.req.valid('param');
       const audit = toAuditRow(c, 'policy.delete', { type: 'user', id: user_id }, { policy: name });
-      const isDeleted = await createIdentityStore(directoryOf(c.env, user_id)).deletePolicy(user_id, name, audit);
-      await publishRevocations(c.env, [homeOf(user_id)]);
+      const isDeleted = await createIdentityStore(userDatabaseOf(c.env, user_id)).deletePolicy(user_id, name, audit);
+      await publishRevocations(c.env, [databaseNumberOf(user_id)]);
       return isDeleted ? c.body(null, 204) : sendProblem(c, noPolicy);
     },
   );

@@ -13,7 +13,7 @@ import {
 } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { databaseOf, homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, databaseOf } from '../../shared/stores/directories.ts';
 import { BOARD_SCOPE, SCOPES, type Scope } from '../principal.ts';
 import { hashToken, mintToken } from '../secrets/credentials.ts';
 import { createIdentityStore, type TokenRow } from '../store/store.ts';
@@ -78,7 +78,7 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const given = c.req.valid('json');
-      const home = homeOf(given.user_id ?? '');
+      const home = databaseNumberOf(given.user_id ?? '');
       const store = createIdentityStore(databaseOf(c.env, home));
       if (given.user_id !== undefined && !(await store.findUser(given.user_id))) return sendProblem(c, NO_SUCH_USER);
       const token = mintToken(home);

@@ -9,7 +9,7 @@
 
 import { type Challenge, type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { directoryOf, placeOf, placesOf } from '../../shared/stores/directories.ts';
+import { newestDatabaseOf, possibleDatabasesOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { hashSecret, mintMailedCode, normalizeCode } from '../secrets/one-time-secrets.ts';
 import { createLoginStore } from '../store/login-store.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
@@ -36,7 +36,7 @@ export interface ChallengeSolution {
  */
 export async function createLoginCode(env: Env, user: { userId: string; email: string }, now: number): Promise<string> {
   const code = mintMailedCode();
-  await createRecoveryStore(directoryOf(env, user.userId)).insertSecret({
+  await createRecoveryStore(userDatabaseOf(env, user.userId)).insertSecret({
     secretSha256: hashSecret('login_code', normalizeCode(code), user.email),
     purpose: 'login_code',
     userId: user.userId,
@@ -66,7 +66,7 @@ export async function admitByChallenge(
   { passedKey, retryAfterSeconds }: { readonly passedKey: string; readonly retryAfterSeconds: number },
   now: number,
 ): Promise<Result<null, Problem>> {
-  const guards = createLoginStore(placeOf(env, email));
+  const guards = createLoginStore(newestDatabaseOf(env, email));
   if (await guards.isGuardSet(passedKey, now)) return ok(null);
   const possible: readonly Challenge[] = [
     ...(isTurnstileSet(env) ? (['turnstile'] as const) : []),
@@ -75,7 +75,9 @@ export async function admitByChallenge(
   let outcome: 'passed' | 'failed' | 'unavailable' | null = null;
   if (solution.mailedCode !== undefined) {
     const secret = hashSecret('login_code', normalizeCode(solution.mailedCode), email);
-    const takes = placesOf(env, email).map((database) => createRecoveryStore(database).takeSecret(secret, now));
+    const takes = possibleDatabasesOf(env, email).map((database) =>
+      createRecoveryStore(database).takeSecret(secret, now),
+    );
     outcome = (await Promise.all(takes)).some((taken) => taken !== null) ? 'passed' : 'failed';
   } else if (solution.turnstile !== undefined && isTurnstileSet(env)) {
     outcome = await verifyTurnstile(env, solution.turnstile, { action: 'login', url: solution.url });

@@ -2,7 +2,7 @@
  * Limits for password guesses. A guess is counted before any hash is computed:
  * - by client, for all addresses. This limits spraying one password over many addresses (OWASP Authentication Cheat Sheet). The
  *   platform counts per data centre and approximately.
- * - by address and place together, and by address alone. These counts are exact, in the database that `placeOf` selects by the address.
+ * - by address and place together, and by address alone. These counts are exact, in the database that `newestDatabaseOf` selects by the address.
  *
  * A place is a device (by its cookie), a network (by its IP address) or an open session. Places from which the account logged in
  * before are exempt from the limit by address. Over that limit, a login from another place needs a challenge. Devices and sessions
@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { placeOf } from '../../shared/stores/directories.ts';
+import { newestDatabaseOf } from '../../shared/stores/directories.ts';
 import { hashGate } from '../secrets/hash-gate.ts';
 import { createLoginStore } from '../store/login-store.ts';
 import { admitByChallenge, type ChallengeSolution } from './challenges.ts';
@@ -47,7 +47,7 @@ interface Place {
 
 async function findPlace(env: Env, email: string, guesser: Guesser, now: number): Promise<Place> {
   if ('session' in guesser) return { key: toGuardKey('session', email, guesser.session), kind: 'session' };
-  const store = createLoginStore(placeOf(env, email));
+  const store = createLoginStore(newestDatabaseOf(env, email));
   const [isDevice, isClient] = await Promise.all([
     guesser.device !== null && store.isGuardSet(toGuardKey('known device', email, guesser.device), now),
     store.isGuardSet(toGuardKey('known', email, guesser.client), now),
@@ -71,7 +71,7 @@ export async function admitClient(env: Env, client: string): Promise<Result<null
 
 /**
  * Counts an action that concerns a subject, such as mail to an address that a stranger can cause. The count is exact, in the
- * database that `placeOf` selects by the subject.
+ * database that `newestDatabaseOf` selects by the subject.
  * @returns 429 when the window already has `max` of them.
  */
 export async function admitAction(
@@ -81,7 +81,11 @@ export async function admitAction(
   { max, windowMs }: { readonly max: number; readonly windowMs: number },
   now: number,
 ): Promise<Result<null, Problem>> {
-  const counted = await createLoginStore(placeOf(env, subject)).countGuess(toGuardKey(action, subject), now, windowMs);
+  const counted = await createLoginStore(newestDatabaseOf(env, subject)).countGuess(
+    toGuardKey(action, subject),
+    now,
+    windowMs,
+  );
   return counted.count > max ? err(toTooMany((counted.endsAt - now) / 1000)) : ok(null);
 }
 
@@ -104,7 +108,7 @@ export async function admitGuess(
   if (!hashing.ok) return admitted.ok ? hashing : admitted;
   const place = await findPlace(env, email, guesser, now);
   const count = async (key: string, windowMs: number, max: number): Promise<Result<null, Problem>> => {
-    const counted = await createLoginStore(placeOf(env, email)).countGuess(key, now, windowMs);
+    const counted = await createLoginStore(newestDatabaseOf(env, email)).countGuess(key, now, windowMs);
     return counted.count > max ? err(toTooMany((counted.endsAt - now) / 1000)) : ok(null);
   };
   if (!admitted.ok) {
@@ -135,6 +139,6 @@ export async function forgiveGuesses(env: Env, email: string, guesser: Guesser, 
           toGuardKey('known', email, guesser.client),
           ...(guesser.device === null ? [] : [toGuardKey('known device', email, guesser.device)]),
         ];
-  await createLoginStore(placeOf(env, email)).settleGuards([place.key], known, now + KNOWN_PLACE_AGE_MS);
+  await createLoginStore(newestDatabaseOf(env, email)).settleGuards([place.key], known, now + KNOWN_PLACE_AGE_MS);
   return place.kind === 'unknown';
 }

@@ -14,7 +14,7 @@ import type {
 import { z } from 'zod';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { directoryOf, findDatabase, homeOf, placeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, findDatabase, newestDatabaseOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { logInfo } from '../../shared/telemetry/log.ts';
 import { hashSecret } from '../secrets/one-time-secrets.ts';
 import { createPasskeyStore, type PasskeyOwner, type PasskeyRow } from '../store/passkey-store.ts';
@@ -59,7 +59,7 @@ export interface PasskeyUser {
 const toRpId = (origin: string): string => new URL(origin).hostname;
 
 const databaseOfOwner = (env: Env, { kind, id }: PasskeyOwner): D1Database =>
-  kind === 'user' ? directoryOf(env, id) : env.DIRECTORY;
+  kind === 'user' ? userDatabaseOf(env, id) : env.DIRECTORY;
 
 /** The user handle (WebAuthn): at most 64 bytes, without personal data. */
 const toUserHandle = ({ id }: PasskeyOwner): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(id));
@@ -218,7 +218,7 @@ export async function beginPasskeyLogin(
     timeout: CHALLENGE_AGE_MS,
     userVerification: 'required',
   });
-  await createRecoveryStore(placeOf(env, options.challenge)).insertSecret({
+  await createRecoveryStore(newestDatabaseOf(env, options.challenge)).insertSecret({
     secretSha256: hashSecret('passkey_login', options.challenge),
     purpose: 'passkey_login',
     userId: null,
@@ -238,7 +238,7 @@ export async function verifyPasskey(
 ): Promise<Result<string, Problem>> {
   const { userHandle } = response.response;
   // Passkeys are discoverable, so devices send the user handle, which is the user's id. Without it, only DIRECTORY is queried.
-  const home = homeOf(Buffer.from(userHandle ?? '', 'base64url').toString());
+  const home = databaseNumberOf(Buffer.from(userHandle ?? '', 'base64url').toString());
   const database = kind === 'user' ? findDatabase(env, home) : env.DIRECTORY;
   if (database === null) return err(WRONG_PASSKEY);
   const store = createPasskeyStore(database);
@@ -246,7 +246,12 @@ export async function verifyPasskey(
   if (found === null) return err(WRONG_PASSKEY);
   const { ownerId, row } = found;
   if (userHandle !== undefined && userHandle !== Buffer.from(ownerId).toString('base64url')) return err(WRONG_PASSKEY);
-  const expectedChallenge = await takeChallenge((challenge) => placeOf(env, challenge), 'passkey_login', response, now);
+  const expectedChallenge = await takeChallenge(
+    (challenge) => newestDatabaseOf(env, challenge),
+    'passkey_login',
+    response,
+    now,
+  );
   if (expectedChallenge === null) return err(WRONG_PASSKEY);
   const { verifyAuthenticationResponse } = await loadLibrary();
   // The library throws if the counter did not increase, because a copy of the device may exist (WebAuthn §6.1.1).

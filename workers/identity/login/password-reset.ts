@@ -2,7 +2,7 @@
 
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { directoryOf, findDatabase, homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, findDatabase, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { homeOfSecret } from '../secrets/credentials.ts';
 import { hashSecret, mintResetToken } from '../secrets/one-time-secrets.ts';
@@ -41,10 +41,10 @@ export async function createPasswordReset(
   purpose: (typeof PURPOSES)[number],
   now: number,
 ): Promise<PasswordReset> {
-  const token = mintResetToken(homeOf(userId));
+  const token = mintResetToken(databaseNumberOf(userId));
   const expiresAt = now + RESET_AGE_MS;
   const row = { secretSha256: hashSecret(purpose, token), purpose, userId, detail: null, expiresAt };
-  await createRecoveryStore(directoryOf(env, userId)).replaceSecret(row);
+  await createRecoveryStore(userDatabaseOf(env, userId)).replaceSecret(row);
   return { token, expiresAt };
 }
 
@@ -72,6 +72,6 @@ export async function resetPassword(
   const { userId, secretSha256 } = found;
   const reset = () => store.resetPassword(secretSha256, userId, hash.value, now);
   const isReset = await endingCredentials(env, userId, {}, reset);
-  await publishRevocations(env, [homeOf(userId)]);
+  await publishRevocations(env, [databaseNumberOf(userId)]);
   return isReset ? ok(userId) : err(INVALID_RESET_TOKEN);
 }

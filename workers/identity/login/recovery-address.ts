@@ -1,5 +1,5 @@
 /** The recovery address of an account. It is used only once its owner has confirmed it with a code. */
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { hashSecret, mintMailedCode, normalizeCode } from '../secrets/one-time-secrets.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
 
@@ -13,7 +13,7 @@ export interface RecoveryAddress {
 }
 
 export async function readRecoveryAddress(env: Env, userId: string, now: number): Promise<RecoveryAddress> {
-  const store = createRecoveryStore(directoryOf(env, userId));
+  const store = createRecoveryStore(userDatabaseOf(env, userId));
   const [confirmed, pending] = await Promise.all([
     store.findRecoveryAddress(userId),
     store.findSecretOf(userId, 'recovery_address', now),
@@ -23,7 +23,7 @@ export async function readRecoveryAddress(env: Env, userId: string, now: number)
 
 /** @returns the confirmed recovery address of a user, or null. */
 export const findRecoveryEmail = async (env: Env, userId: string): Promise<string | null> =>
-  (await createRecoveryStore(directoryOf(env, userId)).findRecoveryAddress(userId))?.email ?? null;
+  (await createRecoveryStore(userDatabaseOf(env, userId)).findRecoveryAddress(userId))?.email ?? null;
 
 /**
  * Begins to set a recovery address. The confirmed one stays valid until the new one is confirmed.
@@ -31,7 +31,7 @@ export const findRecoveryEmail = async (env: Env, userId: string): Promise<strin
  */
 export async function beginRecoveryAddress(env: Env, userId: string, email: string, now: number): Promise<string> {
   const code = mintMailedCode();
-  await createRecoveryStore(directoryOf(env, userId)).replaceSecret({
+  await createRecoveryStore(userDatabaseOf(env, userId)).replaceSecret({
     secretSha256: hashSecret('recovery_address', normalizeCode(code), userId),
     purpose: 'recovery_address',
     userId,
@@ -51,7 +51,7 @@ export async function confirmRecoveryAddress(
   code: string,
   now: number,
 ): Promise<{ readonly email: string; readonly formerEmail: string | null } | null> {
-  const store = createRecoveryStore(directoryOf(env, userId));
+  const store = createRecoveryStore(userDatabaseOf(env, userId));
   const taken = await store.takeSecret(hashSecret('recovery_address', normalizeCode(code), userId), now);
   if (taken === null || taken.detail === null) return null;
   const former = await store.findRecoveryAddress(userId);
@@ -64,7 +64,7 @@ export async function confirmRecoveryAddress(
  * @returns the address that was confirmed, or null.
  */
 export async function removeRecoveryAddress(env: Env, userId: string): Promise<string | null> {
-  const store = createRecoveryStore(directoryOf(env, userId));
+  const store = createRecoveryStore(userDatabaseOf(env, userId));
   const former = await store.findRecoveryAddress(userId);
   await store.deleteSecrets(userId, 'recovery_address');
   await store.deleteRecoveryAddress(userId);

@@ -1,7 +1,7 @@
 /** Second factors of users: set-up, confirmation, check and removal. Seeds are sealed with MASTER_KEY. */
 
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { compareText, directoryOf, readMerged } from '../../shared/stores/directories.ts';
+import { compareText, readMerged, userDatabaseOf } from '../../shared/stores/directories.ts';
 import type { SecretKeeper } from '../secrets/master-key.ts';
 import { openSecret, sealSecret } from '../secrets/secrets.ts';
 import { findStep, hashRecoveryCode, mintRecoveryCodes, mintSeed } from '../secrets/totp.ts';
@@ -24,7 +24,7 @@ export async function checkSecondFactor(
   given: { readonly totp?: string | undefined; readonly recovery_code?: string | undefined },
   now: number,
 ): Promise<Result<null, SecondFactorError>> {
-  const store = createLoginStore(directoryOf(env, userId));
+  const store = createLoginStore(userDatabaseOf(env, userId));
   const factor = await store.findSecondFactor(userId);
   if (!factor || factor.confirmedAt === null) return ok(null);
   if (given.recovery_code !== undefined) {
@@ -37,7 +37,7 @@ export async function checkSecondFactor(
 
 /** Creates the seed of a second factor. Logins do not need the factor until the user confirms it with a first code. */
 export async function beginSecondFactor(env: Env, userId: string): Promise<Result<string, SecondFactorError>> {
-  const store = createLoginStore(directoryOf(env, userId));
+  const store = createLoginStore(userDatabaseOf(env, userId));
   const factor = await store.findSecondFactor(userId);
   if (factor && factor.confirmedAt !== null) return err('already_on');
   const seed = mintSeed();
@@ -58,7 +58,7 @@ export async function confirmSecondFactor(
   code: string,
   now: number,
 ): Promise<Result<string[], SecondFactorError>> {
-  const store = createLoginStore(directoryOf(env, userId));
+  const store = createLoginStore(userDatabaseOf(env, userId));
   const factor = await store.findSecondFactor(userId);
   if (!factor) return err('not_begun');
   if (factor.confirmedAt !== null) return err('already_on');
@@ -77,7 +77,7 @@ export async function confirmSecondFactor(
 /** Replaces the recovery codes. @returns ten new codes, which cannot be shown again; `not_begun` without a second factor. */
 export async function replaceRecoveryCodes(env: Env, userId: string): Promise<Result<string[], SecondFactorError>> {
   const codes = mintRecoveryCodes();
-  const isOn = await createLoginStore(directoryOf(env, userId)).replaceRecoveryCodes(
+  const isOn = await createLoginStore(userDatabaseOf(env, userId)).replaceRecoveryCodes(
     userId,
     codes.map(hashRecoveryCode),
   );
@@ -85,7 +85,7 @@ export async function replaceRecoveryCodes(env: Env, userId: string): Promise<Re
 }
 
 export const removeSecondFactor = (env: Env, userId: string): Promise<void> =>
-  createLoginStore(directoryOf(env, userId)).deleteSecondFactor(userId);
+  createLoginStore(userDatabaseOf(env, userId)).deleteSecondFactor(userId);
 
 /** The seeds of second factors, for the rotation of MASTER_KEY. */
 export const totpSecrets: SecretKeeper = {
@@ -96,5 +96,5 @@ export const totpSecrets: SecretKeeper = {
     return rows.map((row) => ({ key: row.userId, context: contextOf(row.userId), sealed: row.seedSealed }));
   },
   replace: (env, userId, before, after) =>
-    createLoginStore(directoryOf(env, userId)).replaceSealedSeed(userId, before, after),
+    createLoginStore(userDatabaseOf(env, userId)).replaceSealedSeed(userId, before, after),
 };

@@ -4,7 +4,7 @@ import { toAuditRow } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { authorizeFirst, requireOperator } from '../callers/guards.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store/store.ts';
@@ -26,7 +26,7 @@ const toJson = (userId: string, suspendedAt: number | null) => ({
  * request reads DIRECTORY again after it has written to the mailbox, until both agree.
  */
 async function levelSuspension(userId: string, env: Env): Promise<void> {
-  const store = createIdentityStore(directoryOf(env, userId));
+  const store = createIdentityStore(userDatabaseOf(env, userId));
   const read = async () => (await store.findUser(userId))?.suspendedAt ?? null;
   for (let at = await read(), written: number | null | undefined; written !== at; at = await read()) {
     await setSuspended(userId, at, env);
@@ -47,7 +47,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id: id } = c.req.valid('param');
-      const user = await createIdentityStore(directoryOf(c.env, id)).findUser(id);
+      const user = await createIdentityStore(userDatabaseOf(c.env, id)).findUser(id);
       return user ? c.json(toJson(id, user.suspendedAt ?? null), 200) : sendProblem(c, NO_SUCH_USER);
     },
   );
@@ -63,7 +63,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id: id } = c.req.valid('param');
-      const store = createIdentityStore(directoryOf(c.env, id));
+      const store = createIdentityStore(userDatabaseOf(c.env, id));
       const { reason } = c.req.valid('json');
       const user = await store.findUser(id);
       if (!user) return sendProblem(c, NO_SUCH_USER);
@@ -73,7 +73,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
       // afterwards, to close connections that were opened in between.
       await setSuspended(id, at, c.env);
       await store.setSuspended(id, at, audit);
-      await publishRevocations(c.env, [homeOf(id)]);
+      await publishRevocations(c.env, [databaseNumberOf(id)]);
       await levelSuspension(id, c.env);
       return c.json(toJson(id, at), 200);
     },
@@ -90,7 +90,7 @@ export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { user_id: id } = c.req.valid('param');
-      const store = createIdentityStore(directoryOf(c.env, id));
+      const store = createIdentityStore(userDatabaseOf(c.env, id));
       const isLifted = await store.setSuspended(id, null, toAuditRow(c, 'account.resume', { type: 'user', id }));
       if (!isLifted && !(await store.findUser(id))) return sendProblem(c, NO_SUCH_USER);
       await levelSuspension(id, c.env);

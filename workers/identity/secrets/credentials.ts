@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /**
- * Creates a secret that a database for people stores as a hash.
+ * Creates a secret that a user database stores as a hash.
  * @param home number of the database. The secret contains the number, unless it is 0 (`DIRECTORY`).
  */
 export const mintSecret = (prefix: string, home: number): string =>

@@ -2,7 +2,7 @@
 import type { AuditRow } from '../../shared/audit/audit-store.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { mintAccessKeyId, mintSecretAccessKey } from '../secrets/credentials.ts';
 import { sealSecret } from '../secrets/secrets.ts';
@@ -18,7 +18,7 @@ export interface NewAccessKey extends AccessKeyRow {
 const KEYS_PER_USER_MAX = 20;
 
 function mintKey(env: Env, userId: string, expiresAt: number | null, now: number) {
-  const accessKeyId = mintAccessKeyId(homeOf(userId));
+  const accessKeyId = mintAccessKeyId(databaseNumberOf(userId));
   const secretAccessKey = mintSecretAccessKey();
   const row: AccessKeyRow = { accessKeyId, userId, createdAt: now, expiresAt, lastUsedAt: null };
   const stored = { ...row, secretSealed: sealSecret(secretAccessKey, `access-key:${accessKeyId}`, env) };
@@ -35,13 +35,13 @@ export async function createUserAccessKey(
 ): Promise<Result<NewAccessKey, Problem>> {
   const { stored, shown } = mintKey(env, userId, expiresAt, now);
   const audit = toAudit(stored.accessKeyId);
-  if (await createAccessKeyStore(directoryOf(env, userId)).insertUpTo(KEYS_PER_USER_MAX, stored, audit))
+  if (await createAccessKeyStore(userDatabaseOf(env, userId)).insertUpTo(KEYS_PER_USER_MAX, stored, audit))
     return ok(shown);
   return err(problem(409, 'too_many', `A user has at most ${KEYS_PER_USER_MAX} access keys. Delete one first.`));
 }
 
 export const listUserAccessKeys = (env: Env, userId: string, after: string, limit: number): Promise<AccessKeyRow[]> =>
-  createAccessKeyStore(directoryOf(env, userId)).list(userId, after, limit);
+  createAccessKeyStore(userDatabaseOf(env, userId)).list(userId, after, limit);
 
 /**
  * Creates an access key that replaces another one. The old key works until `endsAt`, so that programs can switch to the new one.
@@ -56,12 +56,12 @@ export async function rotateUserAccessKey(
   toAudit: (accessKeyId: string) => AuditRow,
 ): Promise<NewAccessKey | null> {
   const { stored, shown } = mintKey(env, userId, expiresAt, now);
-  const isDone = await createAccessKeyStore(directoryOf(env, userId)).replace(
+  const isDone = await createAccessKeyStore(userDatabaseOf(env, userId)).replace(
     before,
     stored,
     toAudit(stored.accessKeyId),
   );
-  await publishRevocations(env, [homeOf(userId)]);
+  await publishRevocations(env, [databaseNumberOf(userId)]);
   return isDone ? shown : null;
 }
 
@@ -72,7 +72,7 @@ export async function deleteUserAccessKey(
   accessKeyId: string,
   audit: AuditRow,
 ): Promise<boolean> {
-  const isGone = await createAccessKeyStore(directoryOf(env, userId)).delete(userId, accessKeyId, audit);
-  await publishRevocations(env, [homeOf(userId)]);
+  const isGone = await createAccessKeyStore(userDatabaseOf(env, userId)).delete(userId, accessKeyId, audit);
+  await publishRevocations(env, [databaseNumberOf(userId)]);
   return isGone;
 }

@@ -6,7 +6,7 @@ import { mintPseudonym } from '../../shared/audit/audit.ts';
 import { type AuditRow, createAuditStore } from '../../shared/audit/audit-store.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { allHomes, databaseOf, homeOf } from '../../shared/stores/directories.ts';
+import { allDatabaseNumbers, databaseNumberOf, databaseOf } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store/store.ts';
 import { endCredentials, obligations } from './obligations.ts';
@@ -18,7 +18,7 @@ import { endCredentials, obligations } from './obligations.ts';
  * @returns 404 `no_such_user`, or 409 `user_in_use` with the reason.
  */
 export async function eraseUser(userId: string, env: Env, audit: AuditRow): Promise<Result<null, Problem>> {
-  const home = homeOf(userId);
+  const home = databaseNumberOf(userId);
   const store = createIdentityStore(databaseOf(env, home));
   if (!(await store.findUser(userId))) {
     // The user is already gone: an earlier attempt may have failed after it deleted the user. Its last steps are repeated.
@@ -34,7 +34,7 @@ export async function eraseUser(userId: string, env: Env, audit: AuditRow): Prom
   // If users erase themselves, the audit entry must not keep their network or device.
   const entry = audit.actorKind === 'user' ? { ...audit, network: null, userAgentDigest: null } : audit;
   const pseudonym = mintPseudonym();
-  for (const number of allHomes(env)) {
+  for (const number of allDatabaseNumbers(env)) {
     if (number !== home) await createAuditStore(databaseOf(env, number)).eraseUser(userId, pseudonym);
   }
   await store.eraseUser(userId, pseudonym, entry);

@@ -4,13 +4,13 @@ import type { AuditRow } from '../../shared/audit/audit-store.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import {
-  allHomes,
+  allDatabaseNumbers,
   compareText,
+  databaseNumberOf,
   databaseOf,
-  directoryOf,
   findInAny,
-  homeOf,
   readMerged,
+  userDatabaseOf,
 } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore, type TokenRow } from '../store/store.ts';
@@ -35,7 +35,7 @@ export async function createUserToken(
   toAudit: (tokenId: string) => AuditRow,
   keep: (tokenId: string) => Promise<string>,
 ): Promise<Result<NewUserToken, Problem>> {
-  const store = createIdentityStore(directoryOf(env, userId));
+  const store = createIdentityStore(userDatabaseOf(env, userId));
   if ((await store.countTokens(userId)) >= TOKENS_PER_USER_MAX) {
     return err(problem(409, 'too_many', `A user has at most ${TOKENS_PER_USER_MAX} tokens. Revoke one first.`));
   }
@@ -46,7 +46,7 @@ export async function createUserToken(
 }
 
 export const listUserTokens = (env: Env, userId: string, after: string, limit: number): Promise<TokenRow[]> =>
-  createIdentityStore(directoryOf(env, userId)).listTokens(userId, after, limit);
+  createIdentityStore(userDatabaseOf(env, userId)).listTokens(userId, after, limit);
 
 /** Lists all tokens, including those without a user. */
 export const listTokens = (env: Env, after: string, limit: number): Promise<TokenRow[]> =>
@@ -70,10 +70,10 @@ export async function deleteUserToken(
   const token = await findToken(env, userId, tokenId);
   if (token === null || (userId !== null && token.userId !== userId)) {
     // An earlier attempt may have failed after it deleted the token and before every database received the revocation.
-    await publishRevocations(env, userId === null ? allHomes(env) : [homeOf(userId)]);
+    await publishRevocations(env, userId === null ? allDatabaseNumbers(env) : [databaseNumberOf(userId)]);
     return false;
   }
-  const home = homeOf(token.userId ?? '');
+  const home = databaseNumberOf(token.userId ?? '');
   const remove = () => createIdentityStore(databaseOf(env, home)).deleteToken(tokenId, audit);
   await (token.userId === null ? remove() : endingCredentials(env, token.userId, { only: tokenId }, remove));
   await publishRevocations(env, [home]);
@@ -83,5 +83,5 @@ export async function deleteUserToken(
 /** Finds the owner of a token. @param userId the user whose home database is queried; null queries every database. */
 async function findToken(env: Env, userId: string | null, tokenId: string): Promise<{ userId: string | null } | null> {
   const find = (database: D1Database) => createIdentityStore(database).findTokenOwner(tokenId);
-  return userId === null ? findInAny(env, find) : find(directoryOf(env, userId));
+  return userId === null ? findInAny(env, find) : find(userDatabaseOf(env, userId));
 }

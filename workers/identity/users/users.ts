@@ -1,11 +1,11 @@
 /** Finds users by id or email, and inserts and deletes them. */
 import type { AuditRow } from '../../shared/audit/audit-store.ts';
 import { err, type Result } from '../../shared/pure/result.ts';
-import { byDirectory, directoryOf, placesOf } from '../../shared/stores/directories.ts';
+import { byDirectory, possibleDatabasesOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { createIdentityStore, type UserConflict, type UserRow } from '../store/store.ts';
 
 export const findUserById = (env: Env, userId: string): Promise<UserRow | null> =>
-  createIdentityStore(directoryOf(env, userId)).findUser(userId);
+  createIdentityStore(userDatabaseOf(env, userId)).findUser(userId);
 
 /** @returns those of the given user ids whose users are suspended. */
 export async function findSuspended(env: Env, userIds: readonly string[]): Promise<string[]> {
@@ -27,8 +27,8 @@ export async function insertUser(env: Env, row: UserRow, audit: AuditRow): Promi
 
 /** Whether a user outside the home database of this user has the email. */
 export async function isEmailElsewhere(env: Env, email: string, userId: string): Promise<boolean> {
-  const own = directoryOf(env, userId);
-  const others = placesOf(env, email).filter((database) => database !== own);
+  const own = userDatabaseOf(env, userId);
+  const others = possibleDatabasesOf(env, email).filter((database) => database !== own);
   return (await Promise.all(others.map((database) => createIdentityStore(database).findUserByEmail(email)))).some(
     (found) => found !== null,
   );
@@ -36,7 +36,7 @@ export async function isEmailElsewhere(env: Env, email: string, userId: string):
 
 /** @returns the user with this email, which is in lower case; null if there is none. */
 export async function findUserByEmail(env: Env, email: string): Promise<UserRow | null> {
-  const places = placesOf(env, email.toLowerCase());
+  const places = possibleDatabasesOf(env, email.toLowerCase());
   const found = await Promise.all(places.map((database) => createIdentityStore(database).findUserByEmail(email)));
   return found.find((row) => row !== null) ?? null;
 }
@@ -45,4 +45,4 @@ export async function findUserByEmail(env: Env, email: string): Promise<UserRow 
 export const inventUserName = (userId: string): string => userId;
 
 export const forgetUser = (env: Env, userId: string): Promise<void> =>
-  createIdentityStore(directoryOf(env, userId)).deleteUser(userId);
+  createIdentityStore(userDatabaseOf(env, userId)).deleteUser(userId);

@@ -21,7 +21,7 @@ import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
-import { directoryOf, mintUserId } from '../../shared/stores/directories.ts';
+import { mintUserId, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { readLimits } from '../bindings/account-limits.ts';
 import { placeMailbox } from '../bindings/mailbox.ts';
 import { claimNamespace } from '../bindings/namespace-owner.ts';
@@ -93,7 +93,7 @@ export async function registerAccount(
   const { userId, email } = account;
   const user = { userId, userName: inventUserName(userId), name: request.name, email, createdAt: now };
   // If an IAM user has this email, or another registration wins the race for the address, no user is left behind.
-  const logins = createLoginStore(directoryOf(env, userId));
+  const logins = createLoginStore(userDatabaseOf(env, userId));
   if (!(await logins.insertUserWithPassword(user, hash.value))) return err(ADDRESS_TAKEN);
   if ((await isEmailElsewhere(env, email, userId)) || !(await createAccount(env, account))) {
     await forgetUser(env, userId);
@@ -146,7 +146,7 @@ export async function checkLogin(
   });
   if (!admitted.ok) return admitted;
   const account = await findAccountByEmail(env, email);
-  const store = createLoginStore(directoryOf(env, account?.userId ?? ''));
+  const store = createLoginStore(userDatabaseOf(env, account?.userId ?? ''));
   const hash = await store.findPassword(account?.userId ?? '');
   const verified = await verifyPassword(request.password, hash);
   if (!verified.ok) return verified;
@@ -175,6 +175,6 @@ async function checkFactor(
   }
   const factor = await checkSecondFactor(env, userId, request, now);
   if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
-  const { needsPasskey } = await createPasskeyStore(directoryOf(env, userId)).readPasswordRule(userId);
+  const { needsPasskey } = await createPasskeyStore(userDatabaseOf(env, userId)).readPasswordRule(userId);
   return needsPasskey ? err(FACTOR_NEEDED) : ok(null);
 }

@@ -1,6 +1,6 @@
 /** Takes addresses from accounts. */
 
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { removeAddress } from '../store/address-store.ts';
 import { reachMailbox } from './credentials.ts';
@@ -11,7 +11,7 @@ import { reachMailbox } from './credentials.ts';
  * @returns false if the account has no such address. @throws ProblemError (503) if the mailbox cannot be reached.
  */
 export async function retireAddress(env: Env, email: string, userId: string): Promise<boolean> {
-  const store = createAccountStore(directoryOf(env, userId));
+  const store = createAccountStore(userDatabaseOf(env, userId));
   if (!(await store.listAddresses(userId)).includes(email)) return false;
   await reachMailbox(env, userId, (mailbox) => mailbox.retireAddress(email));
   return removeAddress(env, email, userId);

@@ -9,7 +9,7 @@ import type { SessionRow } from '../../../durable-objects/mail/contract/credenti
 import { findUserById, hashToken, mintKeptSecret } from '../../identity/index.ts';
 import { refuseIfAnyLost } from '../../shared/collectors/owner-store.ts';
 import { ProblemError, problem } from '../../shared/json/problem.ts';
-import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { isUnreachable, type MailboxRpc, openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 import { createAccountStore } from '../store/account-store.ts';
@@ -64,8 +64,8 @@ async function keepCredential(
   }
   // If a login runs while the user is deleted, storing its credential may create the mailbox again. So it is erased again, but only
   // with a tombstone: the database may also be empty because it was lost.
-  const [erased] = await createAccountStore(directoryOf(env, userId)).listErased([userId]);
-  if (erased === undefined) await refuseIfAnyLost(env, [homeOf(userId)]);
+  const [erased] = await createAccountStore(userDatabaseOf(env, userId)).listErased([userId]);
+  if (erased === undefined) await refuseIfAnyLost(env, [databaseNumberOf(userId)]);
   else
     await reachMailbox(env, userId, async (mailbox) => {
       await mailbox.erase();

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { placeOf } from '../../shared/stores/directories.ts';
+import { newestDatabaseOf } from '../../shared/stores/directories.ts';
 import { toMailProblem } from '../schemas/errors.ts';
 import { createForwardInvitationStore } from '../store/forward-invitation-store.ts';
 
@@ -25,7 +25,7 @@ export async function admitForwardInvitation(
   const target = email.replace(/\+[^@]*@/, '@');
   const emailSha256 = createHash('sha256').update(target).digest('hex');
   const invitation = { emailSha256, userId, endsAt: now + WINDOW_MS };
-  const store = createForwardInvitationStore(placeOf(env, target));
+  const store = createForwardInvitationStore(newestDatabaseOf(env, target));
   const refused = await store.insertInvitation(invitation, ACCOUNTS_PER_TARGET_MAX, now);
   return refused === null
     ? ok(null)

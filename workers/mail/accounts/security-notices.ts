@@ -9,7 +9,7 @@ import { admitAction, findRecoveryEmail } from '../../identity/index.ts';
 import { readNetwork } from '../../shared/audit/audit.ts';
 import type { JsonApiEnv } from '../../shared/json/json-api.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { logError } from '../../shared/telemetry/log.ts';
 import { composeAutomatic } from '../domain/automatic-message.ts';
 import { enqueueMessage } from '../outbound/enqueue-message.ts';
@@ -52,7 +52,7 @@ async function sendNotice(
   event: SecurityEvent,
   { headers, now }: { readonly headers: Headers; readonly now: number },
 ): Promise<void> {
-  const account = await createAccountStore(directoryOf(env, userId)).findAccount(userId);
+  const account = await createAccountStore(userDatabaseOf(env, userId)).findAccount(userId);
   if (!account || !(await admitAction(env, `notice ${event}`, userId, LIMIT, now)).ok) return;
   const [subject, what] = NOTICES[event];
   const domain = account.email.slice(account.email.lastIndexOf('@') + 1);

@@ -11,7 +11,7 @@ import type { AutomaticSend } from '../../../durable-objects/mail/contract/outbo
 import { findUserById } from '../../identity/index.ts';
 import { refuseIfAnyLost } from '../../shared/collectors/owner-store.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';
 import type { Authentication } from '../checks/verdicts.ts';
@@ -28,8 +28,8 @@ import { enqueueMessage, enqueueStored } from './enqueue-message.ts';
  * @throws MisconfiguredError if the database that has the account was lost.
  */
 export async function sendAutomatic(env: Env, userId: string, send: AutomaticSend): Promise<void> {
-  const account = await createAccountStore(directoryOf(env, userId)).findAccount(userId);
-  if (!account) return refuseIfAnyLost(env, [homeOf(userId)]);
+  const account = await createAccountStore(userDatabaseOf(env, userId)).findAccount(userId);
+  if (!account) return refuseIfAnyLost(env, [databaseNumberOf(userId)]);
   switch (send.kind) {
     case 'forward':
       return sendForward(env, userId, account.email, send);

@@ -7,7 +7,7 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { problem } from '../../shared/json/problem.ts';
 import { err, ok } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { retireAddress } from '../accounts/addresses.ts';
 import { parseOwnAddress, parseWildcard } from '../domain/email-address.ts';
 import { mayHaveAddresses } from '../domains/hosted-domains.ts';
@@ -26,7 +26,7 @@ const addressSchema = z
 async function findAccountOf(c: Context<JsonApiEnv>, userId: string) {
   const caller = await requireOperator(c);
   if (!caller.ok) return caller;
-  const store = createAccountStore(directoryOf(c.env, userId));
+  const store = createAccountStore(userDatabaseOf(c.env, userId));
   const account = await store.findAccount(userId);
   return account ? ok({ store, account }) : err(NO_ACCOUNT);
 }

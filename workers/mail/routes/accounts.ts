@@ -6,7 +6,7 @@ import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { ensureMailbox, hashInvite } from '../accounts/accounts.ts';
 import { ACCOUNT_TYPES } from '../bindings/account-limits.ts';
 import { rebuildMailbox } from '../maintenance/rebuild-mailbox.ts';
@@ -38,7 +38,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { user_id } = c.req.valid('param');
-      const store = createAccountStore(directoryOf(c.env, user_id));
+      const store = createAccountStore(userDatabaseOf(c.env, user_id));
       const account = await store.findAccount(user_id);
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
       const { account_type } = c.req.valid('json');
@@ -74,7 +74,7 @@ export function addAccounts(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { user_id } = c.req.valid('param');
-      const account = await createAccountStore(directoryOf(c.env, user_id)).findAccount(user_id);
+      const account = await createAccountStore(userDatabaseOf(c.env, user_id)).findAccount(user_id);
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
       await ensureMailbox(c.env, account);
       const { messages, missing } = await rebuildMailbox(c.env, account.userId);

@@ -6,7 +6,7 @@ import type { AddressForward } from '../../../durable-objects/mail/contract/rule
 import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { CONFIRMATION, requireConfirmed, SESSION_ROUTE } from './confirmed.ts';
@@ -41,7 +41,7 @@ export function addAddressForwards(api: OpenAPIHono<JsonApiEnv>): void {
       if (!own.ok) return sendProblem(c, own.error);
       const forwards = await own.value.ask((mailbox) => mailbox.listAddressForwards());
       if (!forwards.ok) return sendProblem(c, forwards.error);
-      const addresses = await createAccountStore(directoryOf(c.env, own.value.user.userId)).listAddresses(
+      const addresses = await createAccountStore(userDatabaseOf(c.env, own.value.user.userId)).listAddresses(
         own.value.user.userId,
       );
       return c.json(forwards.value.filter(({ email }) => addresses.includes(email)).map(toJson), 200);
@@ -72,7 +72,7 @@ export function addAddressForwards(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId } = caller.value;
       const email = c.req.valid('param').email.toLowerCase();
-      const addresses = await createAccountStore(directoryOf(c.env, userId)).listAddresses(userId);
+      const addresses = await createAccountStore(userDatabaseOf(c.env, userId)).listAddresses(userId);
       if (!addresses.includes(email)) return sendProblem(c, NO_ADDRESS);
       const forward = { email, targets: [...new Set(to)], keepsCopy };
       const saved = await callMailbox(c.env, userId, (mailbox) => mailbox.saveAddressForward(forward));

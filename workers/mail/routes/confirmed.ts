@@ -23,7 +23,7 @@ import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { authenticationResponseSchema } from '../../shared/web/passkey-json.ts';
 import { confirmSession } from '../accounts/credentials.ts';
 import { USER_ROUTE } from './route.ts';
@@ -110,7 +110,7 @@ async function checkConfirmation(
   if (!admitted.ok) return admitted;
   const verified = await verifyPassword(
     given.password,
-    await createLoginStore(directoryOf(c.env, userId)).findPassword(userId),
+    await createLoginStore(userDatabaseOf(c.env, userId)).findPassword(userId),
   );
   if (!verified.ok) return verified;
   if (!verified.value) return err(WRONG_PASSWORD);
@@ -120,7 +120,7 @@ async function checkConfirmation(
     await recordAudit(c, 'login.second_factor_failed', { type: 'user', id: userId }, { during: 'confirmation' });
     return err(WRONG_FACTOR);
   }
-  const { needsPasskey } = await createPasskeyStore(directoryOf(c.env, userId)).readPasswordRule(userId);
+  const { needsPasskey } = await createPasskeyStore(userDatabaseOf(c.env, userId)).readPasswordRule(userId);
   if (needsPasskey) return err(FACTOR_NEEDED);
   await forgiveGuesses(c.env, email ?? userId, guesser, now);
   return ok(user);

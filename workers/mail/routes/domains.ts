@@ -12,7 +12,7 @@ import {
   sendPage,
   sendProblem,
 } from '../../shared/json/json-api.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import {
   createDkimKeys,
   deleteDomain,
@@ -94,7 +94,7 @@ const toChange = (value: string | null | undefined) =>
 
 async function toJson(env: Env, row: DomainRow): Promise<z.infer<typeof domainSchema>> {
   const account = row.catchAllUserId
-    ? await createAccountStore(directoryOf(env, row.catchAllUserId)).findAccount(row.catchAllUserId)
+    ? await createAccountStore(userDatabaseOf(env, row.catchAllUserId)).findAccount(row.catchAllUserId)
     : null;
   return {
     domain: row.domain,

@@ -15,7 +15,7 @@ import {
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { retireAddress } from '../accounts/addresses.ts';
 import { keepToken } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
@@ -160,7 +160,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const addresses = await createAccountStore(directoryOf(c.env, caller.value.userId)).listAddresses(
+      const addresses = await createAccountStore(userDatabaseOf(c.env, caller.value.userId)).listAddresses(
         caller.value.userId,
       );
       return c.json(
@@ -195,7 +195,7 @@ export function addAddresses(api: OpenAPIHono<JsonApiEnv>): void {
       if (address === 'bad_address' || !(await mayHaveAddresses(c.env, address.domain))) {
         return sendProblem(c, toBadRequest('email', 'This address cannot be used for an account.'));
       }
-      const store = createAccountStore(directoryOf(c.env, caller.value.userId));
+      const store = createAccountStore(userDatabaseOf(c.env, caller.value.userId));
       if ((await store.listAddresses(caller.value.userId)).length >= ADDRESSES_MAX) {
         return sendProblem(c, problem(409, 'too_many', `An account may have at most ${ADDRESSES_MAX} addresses.`));
       }

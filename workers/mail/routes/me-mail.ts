@@ -7,7 +7,7 @@ import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { admitForwardInvitation } from '../accounts/forward-invitations.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { readTransportSettings } from '../bindings/transport-settings.ts';
@@ -66,7 +66,7 @@ export function addVacation(api: OpenAPIHono<JsonApiEnv>): void {
       if (startsAt !== null && endsAt !== null && endsAt <= startsAt) {
         return sendProblem(c, toBadRequest('ends_at', 'The end must be after the start.'));
       }
-      const addresses = await createAccountStore(directoryOf(c.env, own.value.user.userId)).listAddresses(
+      const addresses = await createAccountStore(userDatabaseOf(c.env, own.value.user.userId)).listAddresses(
         own.value.user.userId,
       );
       const vacation = { isEnabled: body.enabled, subject: body.subject, body: body.body, startsAt, endsAt, addresses };

@@ -13,7 +13,7 @@ import {
 import { problem } from '../../shared/json/problem.ts';
 import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import {
   creationOptionsSchema,
   passkeyParams,
@@ -53,7 +53,7 @@ export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const rows = await createPasskeyStore(directoryOf(c.env, caller.value.userId)).listPasskeys(
+      const rows = await createPasskeyStore(userDatabaseOf(c.env, caller.value.userId)).listPasskeys(
         ownerOf(caller.value.userId),
       );
       return c.json({ data: rows.map(toPasskeyJson), next_cursor: null }, 200);
@@ -127,7 +127,7 @@ function addPasskeyChanges(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const store = createPasskeyStore(directoryOf(c.env, caller.value.userId));
+      const store = createPasskeyStore(userDatabaseOf(c.env, caller.value.userId));
       const { passkey_id } = c.req.valid('param');
       const renamed = await store.renamePasskey(ownerOf(caller.value.userId), passkey_id, c.req.valid('json').name);
       return renamed ? c.json(toPasskeyJson(renamed), 200) : sendProblem(c, NOT_FOUND);
@@ -151,7 +151,7 @@ function addPasskeyChanges(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId } = caller.value;
       const { passkey_id } = c.req.valid('param');
-      const store = createPasskeyStore(directoryOf(c.env, caller.value.userId));
+      const store = createPasskeyStore(userDatabaseOf(c.env, caller.value.userId));
       if (await store.deletePasskey(userId, passkey_id)) {
         await recordAudit(c, 'passkey.delete', { type: 'user', id: userId }, { passkey_id });
         noticeOwner(c, userId, 'passkey_removed');
@@ -178,7 +178,7 @@ function addPasswordRule(api: OpenAPIHono<JsonApiEnv>): void {
       const { needs_passkey, ...confirmation } = c.req.valid('json');
       const caller = await requireConfirmed(c, confirmation);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const isSet = await createPasskeyStore(directoryOf(c.env, caller.value.userId)).requirePasskey(
+      const isSet = await createPasskeyStore(userDatabaseOf(c.env, caller.value.userId)).requirePasskey(
         caller.value.userId,
         needs_passkey,
       );
@@ -204,7 +204,7 @@ function addPasswordRule(api: OpenAPIHono<JsonApiEnv>): void {
         readConfirmation(c, () => c.req.valid('json')),
       );
       if (!caller.ok) return sendProblem(c, caller.error);
-      const isGone = await createPasskeyStore(directoryOf(c.env, caller.value.userId)).deletePassword(
+      const isGone = await createPasskeyStore(userDatabaseOf(c.env, caller.value.userId)).deletePassword(
         caller.value.userId,
       );
       if (!isGone) return sendProblem(c, NO_PASSKEY);

@@ -12,7 +12,7 @@ import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { logError } from '../../shared/telemetry/log.ts';
 import { admitForwardInvitation } from '../accounts/forward-invitations.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
@@ -39,7 +39,7 @@ const emailSchema = z.email().max(254).toLowerCase();
 /** Notifies the owner of an address that it can no longer recover the account. Never throws. */
 async function notifyFormerAddress(env: Env, userId: string, to: string): Promise<void> {
   try {
-    const account = await createAccountStore(directoryOf(env, userId)).findAccount(userId);
+    const account = await createAccountStore(userDatabaseOf(env, userId)).findAccount(userId);
     if (!account) return;
     await sendAccountMail(env, account, {
       to,
@@ -85,7 +85,7 @@ export function addRecoveryAddress(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireConfirmed(c, confirmation);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId } = caller.value;
-      const account = await createAccountStore(directoryOf(c.env, userId)).findAccount(userId);
+      const account = await createAccountStore(userDatabaseOf(c.env, userId)).findAccount(userId);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
       if ((await listSenders(c.env, userId)).includes(email)) {
         return sendProblem(c, toBadRequest('email', 'This is one of your own addresses.'));

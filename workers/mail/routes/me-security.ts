@@ -20,7 +20,7 @@ import { recordAudit, toAuditRow } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf, homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { endSession, listSessions } from '../accounts/credentials.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { passwordSchema } from '../schemas/account.ts';
@@ -82,9 +82,9 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       const now = createClock(c.env)();
       const others = { except: credentialId, ...(keepsTokens ? { kind: 'session' as const } : {}) };
       await endingCredentials(c.env, userId, others, () =>
-        createLoginStore(directoryOf(c.env, userId)).replacePassword(userId, hash.value, keepsTokens, now, audit),
+        createLoginStore(userDatabaseOf(c.env, userId)).replacePassword(userId, hash.value, keepsTokens, now, audit),
       );
-      if (!keepsTokens) await publishRevocations(c.env, [homeOf(userId)]);
+      if (!keepsTokens) await publishRevocations(c.env, [databaseNumberOf(userId)]);
       noticeOwner(c, userId, 'password');
       return c.body(null, 204);
     },

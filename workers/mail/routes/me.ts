@@ -2,7 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { createLoginStore, requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { reachMailbox } from '../accounts/credentials.ts';
 import { nameSchema, profileSchema } from '../schemas/account.ts';
 import { readProfile } from './profile.ts';
@@ -49,7 +49,7 @@ export function addMe(api: OpenAPIHono<JsonApiEnv>): void {
         if (!written.ok) return sendProblem(c, written.error);
       }
       if (name !== undefined) {
-        await createLoginStore(directoryOf(c.env, userId)).renameUser(userId, name);
+        await createLoginStore(userDatabaseOf(c.env, userId)).renameUser(userId, name);
         await reachMailbox(c.env, userId, (mailbox) => mailbox.renameHolder(name));
       }
       const profile = await readProfile(c.env, userId);

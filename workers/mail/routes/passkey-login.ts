@@ -13,7 +13,7 @@ import {
 import { problem } from '../../shared/json/problem.ts';
 import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { authenticationResponseSchema, requestOptionsSchema } from '../../shared/web/passkey-json.ts';
 import { ensureMailbox, SUSPENDED } from '../accounts/accounts.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
@@ -64,7 +64,7 @@ export function addPasskeyLogin(api: OpenAPIHono<JsonApiEnv>): void {
       const { response } = c.req.valid('json');
       const user = await verifyPasskey(c.env, 'user', response, appOrigin(c.env, c.req.url), now);
       if (!user.ok) return sendProblem(c, user.error);
-      const account = await createAccountStore(directoryOf(c.env, user.value)).findAccount(user.value);
+      const account = await createAccountStore(userDatabaseOf(c.env, user.value)).findAccount(user.value);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
       if ((await findSuspended(c.env, [account.userId])).length > 0) return sendProblem(c, SUSPENDED);
       await ensureMailbox(c.env, account, continentOf(c.req.raw));

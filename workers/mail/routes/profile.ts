@@ -2,7 +2,7 @@
 import { createLoginStore, createPasskeyStore, findRecoveryEmail, findUserById } from '../../identity/index.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { readLimits } from '../bindings/account-limits.ts';
 import type { Profile } from '../schemas/account.ts';
 import { createAccountStore } from '../store/account-store.ts';
@@ -11,7 +11,7 @@ import { callMailbox, toTime } from './route.ts';
 
 /** @returns the profile; 404 for a user without a mailbox, 503 when the mailbox cannot be reached. */
 export async function readProfile(env: Env, userId: string): Promise<Result<Profile, Problem>> {
-  const directory = directoryOf(env, userId);
+  const directory = userDatabaseOf(env, userId);
   const [account, user, addresses, factor, recoveryEmail, passwordRule, mailbox] = await Promise.all([
     createAccountStore(directory).findAccount(userId),
     findUserById(env, userId),

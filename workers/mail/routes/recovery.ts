@@ -6,7 +6,7 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { problem } from '../../shared/json/problem.ts';
 import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { directoryOf } from '../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { admitRecoveryMail, mailLoginCode, mailResetLink, toResetUrl } from '../accounts/recovery.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { passwordSchema } from '../schemas/account.ts';
@@ -33,7 +33,7 @@ export function addRecovery(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { user_id } = c.req.valid('param');
-      const account = await createAccountStore(directoryOf(c.env, user_id)).findAccount(user_id);
+      const account = await createAccountStore(userDatabaseOf(c.env, user_id)).findAccount(user_id);
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
       const origin = appOrigin(c.env, c.req.url);
       const now = createClock(c.env)();

@@ -22,7 +22,7 @@ export const mailAddress = sqliteTable(
 );
 
 /**
- * Number of groups of databases for people that this database knows: a single row; 1 without a row. A Worker that knows fewer
+ * Number of groups of user databases that this database knows: a single row; 1 without a row. A Worker that knows fewer
  * groups cannot issue an address in this database, because the newest group issues it.
  */
 export const directoryGroup = sqliteTable('directory_group', {

@@ -1,4 +1,4 @@
-/** SQL of accounts and addresses in one database for people. `address-store.ts` selects the database. */
+/** SQL of accounts and addresses in one user database. `address-store.ts` selects the database. */
 import { and, asc, eq, gt, isNull, notExists, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readAll, statement } from '../../shared/stores/statement.ts';

@@ -5,7 +5,12 @@
  */
 import { OWNER_COLUMN, refuseIfLost } from '../../shared/collectors/owner-store.ts';
 import { boundDirectories } from '../../shared/stores/bindings.ts';
-import { databaseOf, directoryOf, placeNumbersOf, placesOf } from '../../shared/stores/directories.ts';
+import {
+  databaseOf,
+  possibleDatabaseNumbersOf,
+  possibleDatabasesOf,
+  userDatabaseOf,
+} from '../../shared/stores/directories.ts';
 import { prepare, readAll, readFirst, statement } from '../../shared/stores/statement.ts';
 import { type AccountRow, createAccountStore } from './account-store.ts';
 import { refuseUnbound } from './recipient-store.ts';
@@ -43,7 +48,7 @@ const insertAccount = statement<{ email: string; userId: string; accountType: st
  * @throws MisconfiguredError if a database that may have issued it is not bound, or was lost.
  */
 async function findIssuedAddress(env: Env, email: string): Promise<{ userId: string | null; isAt: D1Database } | null> {
-  const places = placeNumbersOf(env, email);
+  const places = possibleDatabaseNumbersOf(env, email);
   const answers = await Promise.all(
     places.map(async (number, group) => {
       const database = databaseOf(env, number);
@@ -68,8 +73,8 @@ export const isAddressIssued = async (env: Env, email: string): Promise<boolean>
  * both are in one database. @returns false if the address was issued meanwhile.
  */
 export async function createAccount(env: Env, { userId, email, accountType, createdAt }: AccountRow): Promise<boolean> {
-  const database = directoryOf(env, userId);
-  const groups = placesOf(env, email).length;
+  const database = userDatabaseOf(env, userId);
+  const groups = possibleDatabasesOf(env, email).length;
   const [address] = await database.batch([
     prepare(database, insertAddress, { email, userId, now: createdAt, groups }),
     prepare(database, insertAccount, { userId, email, accountType, now: createdAt }),
@@ -79,8 +84,8 @@ export async function createAccount(env: Env, { userId, email, accountType, crea
 
 /** Gives an account a further address. An interrupted call can be repeated. @returns false if the address was ever issued. */
 export async function addAddress(env: Env, email: string, userId: string, now: number): Promise<boolean> {
-  const home = directoryOf(env, userId);
-  const places = placesOf(env, email);
+  const home = userDatabaseOf(env, userId);
+  const places = possibleDatabasesOf(env, email);
   const newest = places.at(-1) ?? env.DIRECTORY;
   const row = { email, userId, now, groups: places.length };
   const issued = await findIssuedAddress(env, email);
@@ -92,16 +97,16 @@ export async function addAddress(env: Env, email: string, userId: string, now: n
 
 /** Removes an address from its user. It is never issued again. @returns false if the user does not have it. */
 export async function removeAddress(env: Env, email: string, userId: string): Promise<boolean> {
-  const home = directoryOf(env, userId);
+  const home = userDatabaseOf(env, userId);
   const isRemoved = await createAccountStore(home).retireAddress(email, userId);
-  const others = placesOf(env, email).filter((database) => database !== home);
+  const others = possibleDatabasesOf(env, email).filter((database) => database !== home);
   await Promise.all(others.map((database) => createAccountStore(database).retireAddress(email, userId)));
   return isRemoved;
 }
 
 /** Deletes an account and writes a tombstone. The account's addresses are never issued again. Idempotent. */
 export async function deleteAccount(env: Env, userId: string, now: number): Promise<void> {
-  const home = directoryOf(env, userId);
+  const home = userDatabaseOf(env, userId);
   // Any database may have an address whose second row was never written, because `addAddress` was interrupted.
   const others = boundDirectories(env).filter((database) => database !== home);
   await Promise.all(others.map((database) => createAccountStore(database).retireAddresses(userId)));
@@ -110,7 +115,9 @@ export async function deleteAccount(env: Env, userId: string, now: number): Prom
 
 /** Finds the account that was registered with an address. */
 export async function findAccountByEmail(env: Env, email: string): Promise<AccountRow | null> {
-  const found = placesOf(env, email).map((database) => createAccountStore(database).findAccountByEmail(email));
+  const found = possibleDatabasesOf(env, email).map((database) =>
+    createAccountStore(database).findAccountByEmail(email),
+  );
   return (await Promise.all(found)).find((row) => row !== null) ?? null;
 }
 
@@ -120,7 +127,7 @@ const listAliases = statement<{ domains: string }, { domain: string; alias_of: s
 
 /** @returns the addresses of a user, then the same local parts at the aliases of their domains. */
 export async function listSenders(env: Env, userId: string): Promise<string[]> {
-  const home = directoryOf(env, userId);
+  const home = userDatabaseOf(env, userId);
   const store = createAccountStore(home);
   // DIRECTORY has the domains too, so one query is enough for users in DIRECTORY.
   if (home === env.DIRECTORY) return store.listSenders(userId);

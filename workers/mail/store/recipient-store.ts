@@ -1,7 +1,7 @@
 /** Finds the users to whom addresses belong. */
 import { OWNER_COLUMN, refuseIfLost } from '../../shared/collectors/owner-store.ts';
 import { MisconfiguredError } from '../../shared/settings/settings.ts';
-import { databaseOf, groupsOf, homeOf, placeNumbersOf } from '../../shared/stores/directories.ts';
+import { countSets, databaseNumberOf, databaseOf, possibleDatabaseNumbersOf } from '../../shared/stores/directories.ts';
 import { askReplica } from '../../shared/stores/replica.ts';
 import { readFirst, statement } from '../../shared/stores/statement.ts';
 
@@ -43,12 +43,12 @@ export async function findRecipient(
   emails: readonly string[],
   source: Source = 'primary',
 ): Promise<FoundRecipient | null> {
-  const answers = await askEach(env, source, emails, (email) => placeNumbersOf(env, email));
+  const answers = await askEach(env, source, emails, (email) => possibleDatabaseNumbersOf(env, email));
   // An address that its user added later may be in another database than the user. The user's home database then decides about it.
   const away = new Map<string, number>();
   for (const { email, userId, accountType } of answers.flatMap(({ issued }) => issued)) {
-    const home = homeOf(userId);
-    if (accountType === null && !placeNumbersOf(env, email).includes(home)) away.set(email, home);
+    const home = databaseNumberOf(userId);
+    if (accountType === null && !possibleDatabaseNumbersOf(env, email).includes(home)) away.set(email, home);
   }
   answers.push(...(await askEach(env, source, [...away.keys()], (email) => [away.get(email) ?? 0])));
   const known = answers
@@ -100,7 +100,7 @@ export async function findCatchAll(env: Env, domain: string): Promise<Omit<Found
   const found = await readFirst(env.DIRECTORY, selectCatchAll, { domain });
   if (!found?.userId) return null;
   const { userId, accountType } = found;
-  const home = homeOf(userId);
+  const home = databaseNumberOf(userId);
   if (accountType !== null) return { userId, accountType };
   if (home === 0) return null;
   const there = await readFirst(databaseOf(env, home), selectAccountType, { userId });
@@ -111,6 +111,6 @@ export async function findCatchAll(env: Env, domain: string): Promise<Omit<Found
 
 /** @param groups number of groups that the databases know. @throws MisconfiguredError if fewer are bound. */
 export function refuseUnbound(env: Env, groups: number): void {
-  if (groups <= groupsOf(env)) return;
+  if (groups <= countSets(env)) return;
   throw new MisconfiguredError({ name: 'DIRECTORY_n', message: `must be bound for ${groups} groups of databases` });
 }

@@ -18,7 +18,7 @@ import type { AuditActor } from '../pure/audit-actor.ts';
 import { parseIp } from '../pure/ip-address.ts';
 import { createClock } from '../settings/clock.ts';
 import { boundDirectories } from '../stores/bindings.ts';
-import { directoryOf } from '../stores/directories.ts';
+import { userDatabaseOf } from '../stores/directories.ts';
 import { type AuditRow, createAuditStore } from './audit-store.ts';
 
 /** Actions of the audit log. Their names have the form `<kind of target>.<verb>`. */
@@ -165,7 +165,7 @@ export function toAuditRow(
 /** Records an action of the request's caller. It must be called before the answer. */
 export async function recordAudit(...entry: Parameters<typeof toAuditRow>): Promise<void> {
   const row = toAuditRow(...entry);
-  await createAuditStore(directoryOf(entry[0].env, userOf(row))).insert(row);
+  await createAuditStore(userDatabaseOf(entry[0].env, userOf(row))).insert(row);
 }
 
 /** The user whose database has an entry: the actor, else the target; '' for an entry without a user. */

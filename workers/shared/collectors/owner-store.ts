@@ -1,5 +1,5 @@
 /**
- * Detects whether a database for people was lost and is empty, or is being rebuilt. From the first snapshot on, the database
+ * Detects whether a user database was lost and is empty, or is being rebuilt. From the first snapshot on, the database
  * (`collector`, row `directory`) and each location (`owners/directory`) hold an owner id.
  */
 
@@ -11,10 +11,10 @@ import { readFirst, statement } from '../stores/statement.ts';
 /** Owner id of a database while a rebuild fills it. It differs from the id in every location, so no snapshot is taken meanwhile. */
 export const REBUILDING = 'rebuilding';
 
-/** Name of a database for people in the keys of its snapshots and its owner ids. @param number 0 for `DIRECTORY`. */
+/** Name of a user database in the keys of its snapshots and its owner ids. @param number 0 for `DIRECTORY`. */
 export const directoryKeyOf = (number: number): string => (number === 0 ? 'directory' : `directory-${number}`);
 
-/** Name of the binding of a database for people. */
+/** Name of the binding of a user database. */
 export const directoryNameOf = (number: number): string => (number === 0 ? 'DIRECTORY' : `DIRECTORY_${number}`);
 
 export const ownerKeyOf = (number: number): string => `owners/${directoryKeyOf(number)}`;
@@ -23,7 +23,7 @@ export const ownerKeyOf = (number: number): string => `owners/${directoryKeyOf(n
 export const OWNER_COLUMN = "(SELECT owner FROM collector WHERE name = 'directory') AS owner";
 
 /**
- * Whether a database for people was lost or is being rebuilt.
+ * Whether a user database was lost or is being rebuilt.
  * @param owner its owner id, as `OWNER_COLUMN` returns it. @param number the number of the database.
  */
 export async function isLost(owner: string | null, number: number, locations: readonly R2Bucket[]): Promise<boolean> {

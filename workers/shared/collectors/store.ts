@@ -1,7 +1,7 @@
 /** Queries of the collectors: rounds, alarms and orphans in DIRECTORY. */
 import { and, asc, count, eq, inArray, isNull, lt, lte, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { allHomes } from '../stores/directories.ts';
+import { allDatabaseNumbers } from '../stores/directories.ts';
 import { logError } from '../telemetry/log.ts';
 import { collector, orphan } from './schema.ts';
 
@@ -10,13 +10,13 @@ export const COLLECTOR_NAMES: readonly CollectorName[] = ['mail', 'storage', 'le
 
 export interface Collector {
   readonly name: CollectorName;
-  /** Number of the database that has the collector's row. Each database for people has its own row `directory`. */
+  /** Number of the database that has the collector's row. Each user database has its own row `directory`. */
   readonly database: number;
 }
 
 export const listCollectors = (env: Env): Collector[] => [
   ...COLLECTOR_NAMES.map((name) => ({ name, database: 0 })),
-  ...allHomes(env)
+  ...allDatabaseNumbers(env)
     .slice(1)
     .map((database) => ({ name: 'directory' as const, database })),
 ];

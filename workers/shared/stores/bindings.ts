@@ -7,7 +7,7 @@ import { LATE_LOCATION_MS, LOCATION_TIMEOUT_MS, type Locations } from './quorum.
 
 interface NumberedBindings {
   readonly directories: readonly D1Database[];
-  /** Problem of the databases for people; null if there is none. Unlike `problem`, it does not depend on shards and locations. */
+  /** Problem of the user databases; null if there is none. Unlike `problem`, it does not depend on shards and locations. */
   readonly directoryProblem: SettingProblem | null;
   readonly shards: readonly D1Database[];
   readonly locations: readonly R2Bucket[];
@@ -100,11 +100,11 @@ const only = <T>(named: ReadonlyMap<string, T>, prefix: string): Map<string, T> 
   new Map([...named].filter(([name]) => name.startsWith(prefix)));
 
 /** Number of databases in each group. The sizes must never change, because they determine which database has a name. */
-export const GROUP_SIZES: readonly number[] = [1, 4, 16, 64];
+export const SET_SIZES: readonly number[] = [1, 4, 16, 64];
 
-/** Valid numbers of bound databases for people, which are whole groups: 1, 5, 21 and 85. */
-const DIRECTORY_COUNTS = GROUP_SIZES.map((_, group) =>
-  GROUP_SIZES.slice(0, group + 1).reduce((sum, size) => sum + size, 0),
+/** Valid numbers of bound user databases, which are whole groups: 1, 5, 21 and 85. */
+const DIRECTORY_COUNTS = SET_SIZES.map((_, group) =>
+  SET_SIZES.slice(0, group + 1).reduce((sum, size) => sum + size, 0),
 );
 
 /** In an incomplete group, some names would select a database that is not bound. */

@@ -1,5 +1,5 @@
 /**
- * Checks that DIRECTORY, or another database for people, is the database that the snapshots in the locations came from, and not an
+ * Checks that DIRECTORY, or another user database, is the database that the snapshots in the locations came from, and not an
  * older copy. Otherwise its new snapshots would replace the right ones. The database (`collector`, row `directory`) and each
  * location (`owners/directory`, for `DIRECTORY_3` `owners/directory-3`) hold a random id and the folder of the newest snapshot.
  */
@@ -8,7 +8,7 @@ import { createCollectorStore } from '../../shared/collectors/store.ts';
 import { listMetadata } from '../engine/blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 
-/** Prefix of the keys of the snapshots of DIRECTORY, or of another database for people. */
+/** Prefix of the keys of the snapshots of DIRECTORY, or of another user database. */
 export const snapshotsOf = (context: EngineContext): string => `snapshots/${directoryKeyOf(context.directoryNumber)}/`;
 
 interface DirectoryOwner {

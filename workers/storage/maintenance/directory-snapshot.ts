@@ -1,5 +1,5 @@
 /**
- * Hourly snapshot of all tables of DIRECTORY, or of another database for people, in every location, and the rebuild from it. Keys:
+ * Hourly snapshot of all tables of DIRECTORY, or of another user database, in every location, and the rebuild from it. Keys:
  * `snapshots/directory/<time>/<table>/<n>.json.gz`, and `manifest.json.gz` last. Keys of `DIRECTORY_3` begin with
  * `snapshots/directory-3/`.
  *

@@ -1,6 +1,6 @@
 /** Rights of a job: an operator's job may do everything. A user's job may do what the user may do at the time of each step. */
 import { findActingUser, type UserPrincipal } from '../../identity/index.ts';
-import { homeOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf } from '../../shared/stores/directories.ts';
 import { toRetainUntil } from '../domain/object-lock.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { atDirectory } from '../engine/model/context.ts';
@@ -66,7 +66,7 @@ export async function findRights(
   }: { readonly userId: string | null; readonly scopes: readonly string[] | null; readonly prefix: string },
 ): Promise<JobRights | null> {
   if (userId === null) return OF_OPERATOR;
-  const { directory } = atDirectory(context, homeOf(userId));
+  const { directory } = atDirectory(context, databaseNumberOf(userId));
   const user = await findActingUser(directory, userId, scopes);
   return user && rightsOf(user, prefix, context.now());
 }

@@ -153,7 +153,7 @@ export async function runStorageSchedule(
   await start(context, tasks);
 }
 
-/** Sends the tasks of the hourly snapshots of the databases for people. */
+/** Sends the tasks of the hourly snapshots of the user databases. */
 export async function runDirectorySchedule(
   controller: ScheduledController,
   env: Env,

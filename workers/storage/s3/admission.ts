@@ -46,7 +46,7 @@ export interface Call {
   isAdmitted: boolean;
   /** Whether a shard refused the copies of DIRECTORY because it knows a later change or revocation. */
   isRefused: boolean;
-  /** Number of the database for people that has the caller's credential; 0 without one, or before an operation ran on copies. */
+  /** Number of the user database that has the caller's credential; 0 without one, or before an operation ran on copies. */
   home: number;
 }
 

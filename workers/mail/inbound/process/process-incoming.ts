@@ -8,7 +8,7 @@ import type { ClaimedIncoming, IncomingOutcome } from '../../../../durable-objec
 
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { settingsOf } from '../../../shared/settings/settings.ts';
-import { directoryOf } from '../../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../../shared/stores/directories.ts';
 import { logError, logInfo } from '../../../shared/telemetry/log.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings } from '../../bindings/transport-settings.ts';
@@ -223,7 +223,7 @@ export async function putIntoMailbox(
 
 async function quarantine(env: Env, message: ClaimedIncoming, raw: Uint8Array, verdicts: Verdicts): Promise<void> {
   const { subject } = await parseMessage(raw.subarray(0, 256 * 1024));
-  await recordQuarantine(directoryOf(env, message.userId), {
+  await recordQuarantine(userDatabaseOf(env, message.userId), {
     incomingId: message.incomingId,
     userId: message.userId,
     envelopeFrom: message.envelopeFrom,

@@ -1,7 +1,7 @@
 /** The operator's actions on a message in quarantine. Its bytes are stored with the recipient's mailbox. */
 import type { ClaimedIncoming } from '../../../../durable-objects/mail/contract/incoming.ts';
 
-import { directoryOf, findInAny } from '../../../shared/stores/directories.ts';
+import { findInAny, userDatabaseOf } from '../../../shared/stores/directories.ts';
 import { getBlob } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { noChain } from '../../checks/authentication/arc.ts';
@@ -44,7 +44,7 @@ export async function releaseQuarantined(env: Env, id: string): Promise<{ messag
   };
   const delivered = await putIntoMailbox(env, message, stored, verdicts, { labels: [], isReleased: true });
   if (!delivered.ok) throw new Error(`not released: ${delivered.error}`);
-  await deleteQuarantined(directoryOf(env, row.userId), id);
+  await deleteQuarantined(userDatabaseOf(env, row.userId), id);
   return { messageId: delivered.value.messageId };
 }
 
@@ -53,6 +53,6 @@ export async function discardQuarantined(env: Env, id: string): Promise<boolean>
   if (!message) return false;
   const end = { outcome: 'refused', detail: 'destroyed by an operator' } as const;
   await openMailbox(env, message.userId).finishIncoming(id, end);
-  await deleteQuarantined(directoryOf(env, message.userId), id);
+  await deleteQuarantined(userDatabaseOf(env, message.userId), id);
   return true;
 }

@@ -1,7 +1,7 @@
 /** `VacationResponse/set` (RFC 8621 §8.2). */
 import { z } from '@hono/zod-openapi';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
-import { directoryOf } from '../../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../../shared/stores/directories.ts';
 import { createAccountStore } from '../../store/account-store.ts';
 import { toVacationSettings, VACATION_ID, vacationPatchSchema } from '../objects/vacation.ts';
 import { setArguments } from '../protocol/arguments.ts';
@@ -37,7 +37,7 @@ async function update(call: Call, id: string, patch: Arguments): Promise<Result<
   }
   const [profile, addresses] = await Promise.all([
     call.ask((mailbox) => mailbox.readProfile()),
-    createAccountStore(directoryOf(call.env, call.user.userId)).listAddresses(call.user.userId),
+    createAccountStore(userDatabaseOf(call.env, call.user.userId)).listAddresses(call.user.userId),
   ]);
   if (!profile.ok) return err({ type: 'serverFail' });
   const vacation = toVacationSettings(profile.value.settings.vacation, parsed.data, addresses);

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Problem, problem } from '../../../shared/json/problem.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
-import { directoryOf } from '../../../shared/stores/directories.ts';
+import { userDatabaseOf } from '../../../shared/stores/directories.ts';
 import { logError, logInfo } from '../../../shared/telemetry/log.ts';
 import { putBlob, userPrefix } from '../../bindings/blobs.ts';
 import type { SubmissionFault } from '../../domain/submission-policy.ts';
@@ -36,7 +36,7 @@ export async function refuseSubmission(
   const requestKey = `${userPrefix(userId)}errors/${errorId}.json`;
   try {
     await putBlob(env, requestKey, options.requestJson);
-    await insertError(directoryOf(env, userId), {
+    await insertError(userDatabaseOf(env, userId), {
       errorId,
       userId,
       kind: 'validation',

@@ -2,7 +2,7 @@
 import { findUserById } from '../../../identity/index.ts';
 import { type Problem, problem } from '../../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
-import { directoryOf, findInAny } from '../../../shared/stores/directories.ts';
+import { findInAny, userDatabaseOf } from '../../../shared/stores/directories.ts';
 import { deleteBlobs, getBlob } from '../../bindings/blobs.ts';
 import { hintOutbound } from '../../bindings/hints.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
@@ -54,7 +54,7 @@ async function resubmit(env: Env, refused: ErrorRow, requestKey: string): Promis
   const request = JSON.parse(requestJson) as SubmitRequest;
   const submitted = await submitMessage(env, sender, request, { idempotencyKey, requestJson, isRetry: true });
   if (!submitted.ok) return submitted;
-  await deleteError(directoryOf(env, refused.userId), refused.errorId);
+  await deleteError(userDatabaseOf(env, refused.userId), refused.errorId);
   await deleteBlobs(env, [requestKey]);
   return ok(submitted.value.delivery.length);
 }

@@ -1,7 +1,7 @@
 /**
  * Reserves room for a submission within the limits of its account and its domain.
  *
- * One row per domain counts the recipients of the current hour. It is in the database that `placeOf` selects by the domain's name.
+ * One row per domain counts the recipients of the current hour. It is in the database that `newestDatabaseOf` selects by the domain's name.
  * To avoid a write of that row for every message, a mailbox is granted a share of the hour in advance, and keeps the unused rest
  * for its next messages. Unused shares expire at the end of the hour. So a domain never exceeds its limit, but it may stay below it
  * by one share per account.
@@ -10,7 +10,7 @@ import type { DomainHour, SendRoom, Submission } from '../../../../durable-objec
 
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
-import { placeOf } from '../../../shared/stores/directories.ts';
+import { newestDatabaseOf } from '../../../shared/stores/directories.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings, type TransportSettings } from '../../bindings/transport-settings.ts';
 import { grantRecipients } from '../../store/send-grant-store.ts';
@@ -76,7 +76,8 @@ async function requestGrant(
   const max = readTransportSettings(env).domainRecipientsPerHour;
   const share = Math.min(SHARE_RECIPIENTS, Math.floor(max * SHARE_OF_LIMIT));
   for (const recipients of new Set([Math.max(missing, share), missing])) {
-    if (!(await grantRecipients(placeOf(env, domainHour.domain), { ...domainHour, recipients, max }))) continue;
+    if (!(await grantRecipients(newestDatabaseOf(env, domainHour.domain), { ...domainHour, recipients, max })))
+      continue;
     const added = await openMailbox(env, userId).addShare(domainHour, recipients);
     return added.ok ? ok(null) : added;
   }

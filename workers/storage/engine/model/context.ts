@@ -152,11 +152,11 @@ export interface EventDestinations {
 }
 
 export interface EngineContext {
-  /** DIRECTORY, or the database for people that `atDirectory` selected. */
+  /** DIRECTORY, or the user database that `atDirectory` selected. */
   readonly directory: D1Database;
   /** Number of `directory`. */
   readonly directoryNumber: number;
-  /** The databases for people in order: `DIRECTORY`, `DIRECTORY_1`, … */
+  /** The user databases in order: `DIRECTORY`, `DIRECTORY_1`, … */
   readonly directories: readonly D1Database[];
   /** D1 databases of the shards in order: `OBJECTS_0`, `OBJECTS_1`, … */
   readonly shards: readonly D1Database[];
@@ -185,7 +185,7 @@ type Bindings = Pick<
   'directory' | 'directoryNumber' | 'directories' | 'shards' | 'locations' | 'quorum' | 'tasks'
 >;
 
-/** The context of the snapshots and the rebuild of a database for people. */
+/** The context of the snapshots and the rebuild of a user database. */
 export function atDirectory(context: EngineContext, number: number): EngineContext {
   const directory = context.directories[number];
   if (!directory) throw new Error(`DIRECTORY_${number} is not bound`);

@@ -8,7 +8,7 @@ import type { Bucket, IdentityProof, Proof } from './versions.ts';
 /** The generations of a bucket and of identity that a shard knows. An unknown one proves nothing. */
 export interface ShardGenerations {
   readonly generation: number | null;
-  /** The shard's generations of identity, by the number of the database for people. */
+  /** The shard's generations of identity, by the number of the user database. */
   readonly identities: ReadonlyMap<number, number>;
   /** Whether the bucket is sealed in the shard: it is being deleted or has been deleted. */
   readonly isSealed: boolean;

@@ -28,7 +28,7 @@ export interface Bucket {
 /** A bucket of a request that was authorised again. It always has a proof, so that its next write is guarded as well. */
 export type RenewedBucket = Bucket & { readonly proof: Proof };
 
-/** The generation of identity in the copy of a database for people that had the credential of a request. */
+/** The generation of identity in the copy of a user database that had the credential of a request. */
 export interface IdentityProof {
   /** Number of the database: 0 for DIRECTORY, n for DIRECTORY_n. */
   readonly home: number;

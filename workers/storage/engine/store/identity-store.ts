@@ -1,8 +1,8 @@
-/** Reads and raises a shard's generations of identity: for each database for people, the latest revocation that the shard knows. */
+/** Reads and raises a shard's generations of identity: for each user database, the latest revocation that the shard knows. */
 import { prepare, statement } from '../../../shared/stores/statement.ts';
 import type { IdentityProof } from '../model/versions.ts';
 
-/** `identity.one` is the number of the database for people plus 1. */
+/** `identity.one` is the number of the user database plus 1. */
 const raise = statement<{ one: number; generation: number }>(
   `INSERT INTO identity(one, generation) VALUES (:one, :generation)
    ON CONFLICT(one) DO UPDATE SET generation = excluded.generation WHERE generation < excluded.generation`,

@@ -294,7 +294,7 @@ export const lifecycle = sqliteTable('lifecycle', {
 });
 
 /**
- * The shard's generations of identity, one row for each database for people. `generation` is that of the latest revocation of a
+ * The shard's generations of identity, one row for each user database. `generation` is that of the latest revocation of a
  * key, token, user or policy that this shard knows. A look-up of credentials in a replica counts only if the replica's generation
  * is at least this. Without a row (after a rebuild) the generation is unknown, and credentials must come from the primary.
  */
