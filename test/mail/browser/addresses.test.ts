@@ -2,14 +2,14 @@
 import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { listFolder, type MailUser, registerUser } from '../../support/mail/mail.ts';
-import { eventually, hasChromium, launchWholeChromium } from '../../web/browser/chromium.ts';
+import { eventually, hasWholeChromium, launchWholeChromium } from '../../web/browser/chromium.ts';
 import { useStage } from '../../web/browser/stage.ts';
 import { awaitCount, deliver, folder, importLetters, letter, messageText, openRow, row, signIn } from './mail-page.ts';
 
 const hashOf = (page: Page) => new URL(page.url()).hash;
 const openSubject = (page: Page) => page.locator('.thread-subject').allInnerTexts();
 
-describe.skipIf(!hasChromium)('the address of a conversation', () => {
+describe.skipIf(!hasWholeChromium)('the address of a conversation', () => {
   const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } }, launchWholeChromium);
 
   const makeUser = async (name: string): Promise<MailUser> => {

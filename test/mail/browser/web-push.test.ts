@@ -3,11 +3,11 @@
  */
 import { describe, expect, it } from 'vitest';
 import { registerUser } from '../../support/mail/mail.ts';
-import { eventually, hasChromium, launchWholeChromium } from '../../web/browser/chromium.ts';
+import { eventually, hasWholeChromium, launchWholeChromium } from '../../web/browser/chromium.ts';
 import { useStage } from '../../web/browser/stage.ts';
 import { awaitCount, deliver, letter, row, signIn } from './mail-page.ts';
 
-describe.skipIf(!hasChromium)('a push of new mail', () => {
+describe.skipIf(!hasWholeChromium)('a push of new mail', () => {
   const stage = useStage({ vars: { REGISTRATION: 'open' } }, launchWholeChromium);
 
   it('shows who wrote and the subject, if no tab with mail is visible', async () => {

@@ -1,15 +1,12 @@
-/**
- * Starts Debian's Chromium for the browser tests, without connections to the outside. If it is missing, these tests are visibly
- * skipped.
- */
-import { existsSync, readFileSync } from 'node:fs';
+/** Starts Chromium for the browser tests, without connections to the outside. If it is missing, these tests are visibly skipped. */
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { hasClient } from '../../support/real-client.ts';
+import { findChromium, WHOLE } from './chromium-binary.ts';
 
-export const hasChromium = hasClient('chromium');
+export { hasChromium, hasWholeChromium } from './chromium-binary.ts';
 
 const FLAGS = [
   '--headless',
@@ -22,12 +19,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** Path of the binary. The headless shell has no window code and starts in half the time. `CHROMIUM` names another binary. */
-const SHELL = '/usr/bin/chromium-headless-shell';
-const WHOLE = '/usr/bin/chromium';
-const EXECUTABLE = process.env.CHROMIUM ?? (existsSync(SHELL) ? SHELL : WHOLE);
-
-export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+export const launchChromium = (): Promise<Browser> => chromium.launch({ ...findChromium(), args: FLAGS });
 /** Starts the full Chromium, which shows notifications. The headless shell does not. */
 export const launchWholeChromium = (): Promise<Browser> => chromium.launch({ executablePath: WHOLE, args: FLAGS });
 
