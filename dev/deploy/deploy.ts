@@ -97,11 +97,11 @@ async function openAccount(): Promise<Account> {
  * @throws DeployError if fewer are requested than exist: the contents of the others would be unreachable.
  */
 function chooseTotal(kind: DatabaseKind, resources: Resources): number {
-  const { option, contents } = DATABASE_RULES[kind];
+  const { option, plural } = DATABASE_RULES[kind];
   const existing = countDatabases(kind, resources.databases.keys(), options.environment);
   const { [kind]: total = existing } = options.databases;
   if (total < existing)
-    throw new DeployError(`${existing} databases for ${contents} exist, so --${option} must be at least ${existing}.`);
+    throw new DeployError(`${existing} ${plural} exist, so --${option} must be at least ${existing}.`);
   return total;
 }
 

@@ -12,7 +12,8 @@ const SHARDS_MAX = 64;
 interface Rule {
   /** Option of `npm run deploy` that sets the number. */
   readonly option: 'shards' | 'directories';
-  readonly contents: string;
+  /** What such databases are called, in the plural. */
+  readonly plural: string;
   readonly totals: readonly number[];
   /** The valid numbers as text that completes "must be …". */
   readonly allowed: string;
@@ -21,13 +22,13 @@ interface Rule {
 export const DATABASE_RULES: Readonly<Record<DatabaseKind, Rule>> = {
   OBJECTS: {
     option: 'shards',
-    contents: 'objects',
+    plural: 'shards',
     totals: Array.from({ length: SHARDS_MAX }, (_, n) => n + 1),
     allowed: `a whole number from 1 to ${SHARDS_MAX}`,
   },
   DIRECTORY: {
     option: 'directories',
-    contents: 'people',
+    plural: 'user databases',
     totals: DIRECTORY_TOTALS.map(Number),
     allowed: '1, 5, 21 or 85',
   },

@@ -51,7 +51,7 @@ export interface DeployPlan {
 interface PlanInput {
   readonly environment: string;
   readonly accountId: string;
-  /** Numbers of databases for objects and for people. */
+  /** Numbers of shards and user databases. */
   readonly databases: Readonly<Record<DatabaseKind, number>>;
   readonly variables: Readonly<Record<string, string>>;
   readonly homeRegion: Region | '';

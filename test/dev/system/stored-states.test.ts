@@ -14,8 +14,8 @@ it.each(['0.2.0', '6615b3f8'])('has everything that the state of %s holds', asyn
   await using server = await startServer({ state: join(STATES, `${version}.tar.gz`), directories: 1 });
   const facts = JSON.parse(readFileSync(join(server.directory, 'facts.json'), 'utf8')) as StateFacts;
   // The board of the state is that of its month.
-  const offset = Math.round((facts.madeAt - Date.now()) / 1_000);
+  const offsetSeconds = Math.round((facts.madeAt - Date.now()) / 1_000);
   await server.stop();
-  await server.start({ CLOCK_OFFSET_SECONDS: String(offset) }, 1);
-  expect(await readState(server.url, facts)).toEqual(facts.contents);
+  await server.start({ CLOCK_OFFSET_SECONDS: String(offsetSeconds) }, 1);
+  expect(await readState(server.url, facts, offsetSeconds * 1_000)).toEqual(facts.contents);
 });

@@ -1,4 +1,4 @@
-/** Tests the numbers of databases for objects and for people: what an option may ask for, and what a deployment has. */
+/** Tests the numbers of shards and user databases: what an option may ask for, and what a deployment has. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { experimental_readRawConfig } from 'wrangler';

@@ -70,11 +70,22 @@ async function call({ url, token }: Client, method: string, path: string, body?:
   return text === '' ? null : JSON.parse(text);
 }
 
-const openS3 = (url: string, key: { accessKeyId: string; secretAccessKey: string }): S3Client =>
-  new S3Client({ endpoint: url, region: 'us-east-1', forcePathStyle: true, credentials: key });
+/** @param clockOffsetMs how far the server's clock is ahead of ours: a signature bears the server's time. */
+const openS3 = (
+  url: string,
+  key: { accessKeyId: string; secretAccessKey: string },
+  clockOffsetMs: number,
+): S3Client =>
+  new S3Client({
+    endpoint: url,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: key,
+    systemClockOffset: clockOffsetMs,
+  });
 
 async function fillStorage(url: string, key: { accessKeyId: string; secretAccessKey: string }): Promise<void> {
-  const s3 = openS3(url, key);
+  const s3 = openS3(url, key, 0);
   const put = (name: string, body: Uint8Array) =>
     s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: name, Body: body }));
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
@@ -152,8 +163,12 @@ export async function fillState(url: string, rootToken: string): Promise<StateFa
   return { ...open, contents: await readState(url, open) };
 }
 
-async function readStorage(url: string, facts: Omit<StateFacts, 'contents'>): Promise<StateContents['objects']> {
-  const s3 = openS3(url, facts);
+async function readStorage(
+  url: string,
+  facts: Omit<StateFacts, 'contents'>,
+  clockOffsetMs: number,
+): Promise<StateContents['objects']> {
+  const s3 = openS3(url, facts, clockOffsetMs);
   const { Versions = [], DeleteMarkers = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket: BUCKET }));
   const rows = await Promise.all([
     ...Versions.map(async ({ Key = '', VersionId = '', LastModified }) => {
@@ -195,14 +210,22 @@ async function readMail(url: string, token: string): Promise<string[]> {
   return lines.sort();
 }
 
-/** Reads everything that `fillState` wrote, with the credentials that it made. */
-export async function readState(url: string, facts: Omit<StateFacts, 'contents'>): Promise<StateContents> {
+/**
+ * Reads everything that `fillState` wrote, with the credentials that it made.
+ *
+ * @param clockOffsetMs how far the server's clock is ahead of ours
+ */
+export async function readState(
+  url: string,
+  facts: Omit<StateFacts, 'contents'>,
+  clockOffsetMs = 0,
+): Promise<StateContents> {
   const { data: entries } = await call({ url, token: null }, 'GET', '/v1/scores?exact=1&limit=100');
   const { email, password } = facts;
   const { token } = await call({ url, token: null }, 'POST', '/v1/auth/login', { email, password });
   const { data: labels } = await call({ url, token }, 'GET', '/v1/labels');
   return {
-    objects: await readStorage(url, facts),
+    objects: await readStorage(url, facts, clockOffsetMs),
     board: (entries as Json[]).map((entry) => `${entry.rank} ${entry.user_id} ${entry.score}`),
     messages: await readMail(url, token),
     labels: (labels as Json[]).map(({ label, total }) => `${label} ${total}`),
