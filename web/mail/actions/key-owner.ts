@@ -2,12 +2,11 @@
  * Tells whether a key press belongs to a window, a dialog, a menu or a panel. Such a key is never a command for the list behind it,
  * whatever element has the focus there.
  */
+import { isLayerOpen } from '../../shared/open-layers.ts';
 import { view } from '../model/view.ts';
 
 const FIELDS = 'input:not([type="checkbox"], [type="radio"]), textarea, select, [contenteditable]';
 const WINDOWS = '.compose, dialog, [role="dialog"], [role="menu"], [popover]';
-/** A dialog or menu that is open takes the keys, even if the button that opened it still has the focus. */
-const OPEN = 'dialog[open], [popover]:popover-open';
 
 /** The window that was focused or pressed last, while no other element took its place. */
 let last: Element | null = null;
@@ -35,7 +34,8 @@ function isStillOpen(element: Element): boolean {
 
 /** @param target of the key press. If the focused element has disappeared, this is the body of the page. */
 export function belongsToWindow(target: EventTarget | null): boolean {
-  if (document.querySelector(OPEN) !== null || view.get().isFoldersOpen) return true;
+  // A dialog or menu that is open takes the keys, even if the button that opened it still has the focus.
+  if (isLayerOpen() || view.get().isFoldersOpen) return true;
   // An element of a frame is not an instance of this page's `Element`. Frames show messages, which have no fields.
   if (!(target instanceof Element)) return false;
   if (target.closest(FIELDS) !== null || target.closest(WINDOWS) !== null) return true;

@@ -13,6 +13,7 @@ import { FileButton } from '../../shared/files.tsx';
 import { IconButton } from '../../shared/icon-button.tsx';
 import { Icon } from '../../shared/icons.tsx';
 import { Menu, type MenuCommand } from '../../shared/menu.tsx';
+import { isLayerOpen } from '../../shared/open-layers.ts';
 import { useStore } from '../../shared/store.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { view } from '../model/view.ts';
@@ -156,7 +157,8 @@ export function Compose() {
       event.preventDefault();
       void sendAt(null);
     }
-    if (event.key === 'Escape') void closeWriting();
+    // Escape closes only the menu, if one is open.
+    if (event.key === 'Escape' && !isLayerOpen()) void closeWriting();
   };
   const onPaste = (event: ClipboardEvent) => {
     if (writing.html === null) pasteIntoPlain(event, writing.body);
