@@ -140,6 +140,8 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
       await messageText(page, text).waitFor();
       await eventually(async () => (await awaitMessage(stage.server, user, 'inbox', subject)).is_read).toBe(true);
     }
+    // The page must know it too: it would mark a message that it shows as unread once more.
+    await eventually(() => page.locator('.message-row.unread').count()).toBe(0);
     await isStored(page);
     const context = page.context();
     await context.setOffline(true);

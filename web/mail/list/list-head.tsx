@@ -1,7 +1,7 @@
 /** Head of the list: its title, actions on the selected rows, actions on the folder. */
 import { callJson } from '../../shared/api.ts';
 import { formatCount } from '../../shared/format.ts';
-import { go, toHash } from '../../shared/hash-route.ts';
+import { go, readRoute, toHash } from '../../shared/hash-route.ts';
 import { useStore } from '../../shared/store.ts';
 import { fill, plural } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
@@ -25,9 +25,8 @@ function rename(folder: Folder): void {
 function remove(folder: Folder): void {
   if (!confirm(fill(t.confirmDeleteFolder, { name: folder.name }))) return;
   callJson(path(folder), { method: 'DELETE' }).then(() => {
-    const { source } = mailbox.get();
-    // Leave the deleted folder, unless the user has opened another one meanwhile.
-    if (source?.kind === 'folder' && source.folderId === folder.id) go(toHash([]));
+    // Leave the deleted folder, unless the user has opened another one meanwhile. The address says so first.
+    if (readRoute().parts[0] === folder.id) go(toHash([]));
     void refreshFolders();
     showToast(fill(t.folderDeleted, { name: folder.name }));
   }, showError);
