@@ -11,13 +11,18 @@ export function buildAll(): void {
   if (process.env.TESSERA_PREBUILT !== '1') buildWorker(WORKER_BUNDLE);
 }
 
-/**
- * Bundles the Worker into `folder`. Runs `[build]` of wrangler.toml, which builds the web app, as every deployment does.
- * @param main the entry to bundle instead of that of wrangler.toml
- */
-export function buildWorker(folder: string, main?: string): void {
+interface BuildOptions {
+  /** The entry to bundle instead of that of wrangler.toml. */
+  readonly main?: string;
+  /** Modules to bundle instead of others: paths by the text with which the others are imported. */
+  readonly replaced?: Readonly<Record<string, string>>;
+}
+
+/** Bundles the Worker into `folder`. Runs `[build]` of wrangler.toml, which builds the web app, as every deployment does. */
+export function buildWorker(folder: string, { main, replaced = {} }: BuildOptions = {}): void {
   rmSync(folder, { recursive: true, force: true });
-  const args = ['deploy', ...(main ? [main] : []), '--dry-run', '--outdir', folder];
+  const aliases = Object.entries(replaced).flatMap(([from, to]) => ['--alias', `${from}:${to}`]);
+  const args = ['deploy', ...(main ? [main] : []), '--dry-run', '--outdir', folder, ...aliases];
   execFileSync(join(ROOT, 'node_modules/.bin/wrangler'), args, {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -5,8 +5,9 @@
  */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Plugin as EsbuildPlugin } from 'esbuild';
 import type { Plugin } from 'vitest/config';
+import { TEST_MODULES } from './platform/bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'dist/objects');
@@ -14,6 +15,15 @@ const BUNDLE = join(FOLDER, 'worker.js');
 
 /** Makes workerd load the bundle as it is, without a transformation by Vite. */
 export const bundleRule = () => ({ type: 'ESModule' as const, include: ['**/dist/objects/worker.js'] });
+
+/** Puts the modules of the tests in place of the Worker's. */
+const replaceModules: EsbuildPlugin = {
+  name: 'tessera:replaced-modules',
+  setup: ({ onResolve }) => {
+    for (const [from, path] of Object.entries(TEST_MODULES))
+      onResolve({ filter: /\.ts$/ }, ({ path: asked }) => (asked === from ? { path } : undefined));
+  },
+};
 
 /** Reads the names that each file exports, without types. `export *` is not supported, and not used. */
 async function readExports(files: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -53,6 +63,7 @@ async function bundle(): Promise<ReadonlyMap<string, string>> {
     loader: { '.sql': 'text' },
     external: ['node:*', 'cloudflare:*'],
     logLevel: 'warning',
+    plugins: [replaceModules],
   });
   return stubs;
 }

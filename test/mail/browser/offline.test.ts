@@ -130,14 +130,8 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
       letter(user, 'Tax', 'Due soon.'),
     ]);
     const { page, troubles } = await signIn(stage.server, stage.browser, user);
-    const read: [subject: string, text: string][] = [
-      ['Noise', 'Bang.'],
-      ['Tax', 'Due soon.'],
-      ['Digest', 'News.'],
-    ];
-    for (const [subject, text] of read) {
+    for (const subject of ['Noise', 'Tax', 'Digest']) {
       await openRow(page, subject);
-      await messageText(page, text).waitFor();
       await eventually(async () => (await awaitMessage(stage.server, user, 'inbox', subject)).is_read).toBe(true);
     }
     // The page must know it too: it would mark a message that it shows as unread once more.

@@ -71,11 +71,7 @@ async function call({ url, token }: Client, method: string, path: string, body?:
 }
 
 /** @param clockOffsetMs how far the server's clock is ahead of ours: a signature bears the server's time. */
-const openS3 = (
-  url: string,
-  key: { accessKeyId: string; secretAccessKey: string },
-  clockOffsetMs: number,
-): S3Client =>
+const openS3 = (url: string, key: { accessKeyId: string; secretAccessKey: string }, clockOffsetMs: number): S3Client =>
   new S3Client({
     endpoint: url,
     region: 'us-east-1',

@@ -1,14 +1,11 @@
-/**
- * Passwords of mail accounts: scrypt with N=16384, r=8, p=5 (OWASP's parameters for 16 MiB), stored as
- * `scrypt$N$r$p$salt$hash`.
- */
+/** Passwords of mail accounts and operators: scrypt, stored as `scrypt$N$r$p$salt$hash`. */
 import { randomBytes, scrypt } from 'node:crypto';
 import type { Problem } from '../../shared/json/problem.ts';
 import { equalInConstantTime } from '../../shared/pure/constant-time.ts';
 import { ok, type Result } from '../../shared/pure/result.ts';
 import { hashGate } from './hash-gate.ts';
+import { PASSWORD_COST, type PasswordCost } from './password-cost.ts';
 
-const COST = { N: 16_384, r: 8, p: 5 };
 const HASH_BYTES = 32;
 /**
  * Maximum memory of a hash. scrypt needs 128·N·r bytes (16 MiB) and a little more. Larger parameters in a stored hash fail instead
@@ -16,7 +13,7 @@ const HASH_BYTES = 32;
  */
 const MEMORY_BYTES_MAX = 64 * 1024 * 1024;
 
-const derive = (password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> =>
+const derive = (password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     scrypt(password.normalize('NFKC'), salt, HASH_BYTES, { ...cost, maxmem: MEMORY_BYTES_MAX }, (error, key) =>
       error ? reject(error) : resolve(key),
@@ -26,13 +23,15 @@ const derive = (password: string, salt: Buffer, cost: typeof COST): Promise<Buff
 /** Hashes a new password. @returns 503 while too many hashes wait. */
 export async function hashPassword(password: string): Promise<Result<string, Problem>> {
   const salt = randomBytes(16);
-  const derived = await hashGate.run(() => derive(password, salt, COST));
-  if (!derived.ok) return derived;
-  const key = derived.value;
-  return ok(`scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`);
+  const derived = await hashGate.run(() => derive(password, salt, PASSWORD_COST));
+  return derived.ok ? ok(format(salt, derived.value)) : derived;
 }
 
-const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+const format = (salt: Buffer, key: Buffer): string =>
+  ['scrypt', ...Object.values(PASSWORD_COST), salt.toString('base64url'), key.toString('base64url')].join('$');
+
+/** Returns the hash that stands for an account that does not exist. Verifying it costs as much as verifying a new one. */
+const nobody = (): string => format(Buffer.alloc(16), Buffer.alloc(HASH_BYTES));
 
 /**
  * Verifies a password.
@@ -40,7 +39,7 @@ const NOBODY = `scrypt$${COST.N}$${COST.r}$${COST.p}$${'A'.repeat(22)}$${'A'.rep
  * @returns 503 while too many hashes wait.
  */
 export async function verifyPassword(password: string, hash: string | null): Promise<Result<boolean, Problem>> {
-  const [, N, r, p, salt = '', expected = ''] = (hash ?? NOBODY).split('$');
+  const [, N, r, p, salt = '', expected = ''] = (hash ?? nobody()).split('$');
   const cost = { N: Number(N), r: Number(r), p: Number(p) };
   const derived = await hashGate.run(() => derive(password, Buffer.from(salt, 'base64url'), cost));
   if (!derived.ok) return derived;

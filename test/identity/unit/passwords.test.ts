@@ -1,0 +1,32 @@
+import { scryptSync } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { hashPassword, verifyPassword } from '../../../workers/identity/secrets/passwords.ts';
+
+/** Verifies at the real cost; the other tests' builds hash at a low one. */
+describe('passwords', () => {
+  it('are stored with the cost that OWASP recommends, and verified', async () => {
+    const hashed = await hashPassword('correct horse battery');
+    if (!hashed.ok) throw new Error('busy');
+    const [kind, N, r, p, salt = '', key] = hashed.value.split('$');
+    expect([kind, N, r, p]).toEqual(['scrypt', '16384', '8', '5']);
+    const expected = scryptSync('correct horse battery', Buffer.from(salt, 'base64url'), 32, { N: 16_384, r: 8, p: 5 });
+    expect(key).toBe(expected.toString('base64url'));
+    expect(await verifyPassword('correct horse battery', hashed.value)).toEqual({ ok: true, value: true });
+    expect(await verifyPassword('correct horse batterx', hashed.value)).toEqual({ ok: true, value: false });
+  });
+
+  it('are verified with the cost of their own hash', async () => {
+    const salt = Buffer.alloc(16, 3);
+    const key = scryptSync('old', salt, 32, { N: 1024, r: 8, p: 1 });
+    const stored = `scrypt$1024$8$1$${salt.toString('base64url')}$${key.toString('base64url')}`;
+    expect(await verifyPassword('old', stored)).toEqual({ ok: true, value: true });
+  });
+
+  it('of an account that does not exist are wrong, after the same work', async () => {
+    const before = process.cpuUsage().user;
+    expect(await verifyPassword('anything', null)).toEqual({ ok: true, value: false });
+    const missing = process.cpuUsage().user - before;
+    // 80 MiB pass through the hash. A short cut would take no processor time at all.
+    expect(missing).toBeGreaterThan(10_000);
+  });
+});
