@@ -234,7 +234,8 @@ function subtract(from: Counts, what: Counts): Counts {
 }
 
 export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<void> {
-  for (const name of ['worker', 'twin']) buildWorker(join(BUNDLE, name), join(ROOT, `bench/globe/${name}.ts`));
+  for (const name of ['worker', 'twin'])
+    buildWorker(join(BUNDLE, name), { main: join(ROOT, `bench/globe/${name}.ts`) });
   const directory = mkdtempSync(join(tmpdir(), 'tessera-globe-'));
   const sink = await startSmtpSink({ host: '127.0.0.1', port: 0, directory: join(directory, 'sink') });
   const server = await startLocalServer({

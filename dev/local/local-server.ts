@@ -5,11 +5,11 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
-import { unstable_getMiniflareWorkerOptions } from 'wrangler';
 import { applyMigrations } from '../deploy/d1-migrations.ts';
 import { listDatabases } from '../deploy/numbered-databases.ts';
 import { ROOT, WORKER_BUNDLE } from './build.ts';
 import { claimLocalState, readMigrations } from './local-state.ts';
+import { readWorkerOptions, type WorkerOptions } from './worker-options.ts';
 
 export interface LocalServerOptions {
   readonly host: string;
@@ -62,14 +62,12 @@ const ASSETS_WORKER_NAME = 'tessera-assets';
 
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const stateDirectory = resolve(options.stateDirectory);
-  // Hide warnings of wrangler: it reports missing secrets, but `options.vars` supplies them.
-  process.env.WRANGLER_LOG ??= 'error';
   const refusal = claimLocalState(stateDirectory);
   if (refusal !== null) throw new Error(refusal);
-  const { assets, ...workerOptions } = readWorkerOptions();
-  const d1Databases = addDatabases(workerOptions.d1Databases as Databases, options);
+  const { assets, ...workerOptions } = await readWorkerOptions();
+  const d1Databases = addDatabases(workerOptions.d1Databases, options);
   for (const binding of options.directoryCopies ?? []) d1Databases[binding] = { id: binding.toLowerCase() };
-  const ratelimits = { ...(workerOptions.ratelimits as Record<string, { simple: object }>) };
+  const ratelimits = { ...workerOptions.ratelimits };
   for (const [binding, limit] of Object.entries(options.rateLimits ?? {})) {
     ratelimits[binding] = { ...ratelimits[binding], simple: { ...ratelimits[binding]?.simple, limit } };
   }
@@ -84,7 +82,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     ratelimits,
     serviceBindings: { ASSETS: ASSETS_WORKER_NAME },
     bindings: {
-      ...(workerOptions.bindings as object),
+      ...workerOptions.bindings,
       ...options.vars,
       LOCAL: '1',
       LOG_SAMPLE_PERCENT: options.vars.LOG_SAMPLE_PERCENT || '100',
@@ -95,7 +93,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     ...toWorker(TWIN_NAME, options.twinScriptPath ?? join(WORKER_BUNDLE, 'index.js'), 0),
     serviceBindings: { ASSETS: ASSETS_WORKER_NAME, TESSERA: WORKER_NAME },
     durableObjects: Object.fromEntries(
-      Object.entries(workerOptions.durableObjects as Record<string, object>).map(([binding, designator]) => [
+      Object.entries(workerOptions.durableObjects).map(([binding, designator]) => [
         binding,
         { ...designator, scriptName: WORKER_NAME },
       ]),
@@ -118,7 +116,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
           modules: true,
           script: 'export default { fetch: () => new Response(null, { status: 404 }) };',
           compatibilityDate: workerOptions.compatibilityDate,
-          assets: { ...(assets as object), run_worker_first: false, routerConfig: { has_user_worker: false } },
+          assets: { ...assets, run_worker_first: false, routerConfig: { has_user_worker: false } },
         },
         ...(options.withTwin ? [twin] : []),
         ...(options.beside ?? []),
@@ -144,18 +142,21 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
 
 type Databases = Record<string, { id: string }>;
 
-const readWorkerOptions = () => unstable_getMiniflareWorkerOptions(join(ROOT, 'wrangler.toml')).workerOptions;
-
 type Totals = Pick<LocalServerOptions, 'objectShards' | 'directories'>;
 
-function addDatabases(configured: Databases, { objectShards = 0, directories = 0 }: Totals): Databases {
+function addDatabases(
+  configured: WorkerOptions['d1Databases'],
+  { objectShards = 0, directories = 0 }: Totals,
+): Databases {
   const added = [...listDatabases('OBJECTS', objectShards), ...listDatabases('DIRECTORY', directories)];
   return { ...configured, ...Object.fromEntries(added.map(({ binding, name }) => [binding, { id: name }])) };
 }
 
 /** Applies the migrations to the databases of wrangler.toml, and to further ones, in a folder of local state. */
-export const migrateLocalStores = (stateDirectory: string, totals: Totals = {}): Promise<void> =>
-  migrate(addDatabases(readWorkerOptions().d1Databases as Databases, totals), stateDirectory);
+export async function migrateLocalStores(stateDirectory: string, totals: Totals = {}): Promise<void> {
+  const { d1Databases } = await readWorkerOptions();
+  await migrate(addDatabases(d1Databases, totals), stateDirectory);
+}
 
 const toLogHandler =
   (print: (message: string) => void) =>

@@ -1,7 +1,6 @@
 /** `npm start`: runs all of Tessera on this machine, in the foreground, until Ctrl-C. */
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
-import { unstable_readConfig } from 'wrangler';
 import { parseSettings, toSentence } from '../../workers/shared/settings/settings.ts';
 import type { ProductName } from '../../workers/shared/settings/settings-schema.ts';
 import { readEnvironment, startSchema } from '../deploy/environment.ts';
@@ -14,6 +13,7 @@ import { claimLocalState } from './local-state.ts';
 import { toReadableLine } from './readable-log.ts';
 import { startSmtpBridge } from './smtp-bridge.ts';
 import { startSmtpSink } from './smtp-sink.ts';
+import { readWorkerOptions } from './worker-options.ts';
 
 const HOST = '127.0.0.1';
 const environment = readEnvironment(startSchema);
@@ -32,7 +32,7 @@ for (const [name, wanted] of Object.entries({ PORT: port, SMTP_PORT: smtpPort, S
 const { vars, isNew } = readDevVars(devVarsPath, join(ROOT, '.dev.vars.example'));
 const rootToken = vars.ROOT_TOKEN ?? '';
 const given = { MAIL_TRANSPORT: `smtp://${HOST}:${sinkPort}`, ...vars, ...overridesFromEnvironment() };
-const settings = { ...unstable_readConfig({ config: join(ROOT, 'wrangler.toml') }).vars, ...given, LOCAL: '1' };
+const settings = { ...(await readWorkerOptions()).bindings, ...given, LOCAL: '1' };
 refuseBadSettings(settings);
 // Check the local state before the build, which takes seconds. The server itself checks it too.
 const refusal = claimLocalState(stateDirectory);
