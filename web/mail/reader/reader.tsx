@@ -15,7 +15,7 @@ import { type OutgoingLetter, outbox } from '../compose/outbox.ts';
 import { toMessageId } from '../compose/reply.ts';
 import { replyRecipients } from '../model/addresses.ts';
 import { loadThread, type Message, type Thread } from '../model/api.ts';
-import { waiting } from '../model/change-queue.ts';
+import { isOffline, waiting } from '../model/change-queue.ts';
 import { changeMessages } from '../model/changes.ts';
 import { onMessagesChanged } from '../model/events.ts';
 import { folderByRole, mailbox, noteOpenedRow } from '../model/mailbox.ts';
@@ -244,6 +244,13 @@ function Labels({ threadId }: { threadId: string }) {
   );
 }
 
+/** Whether the list says that a message is read. Without a network, the stored conversation may be older than the list. */
+const isReadInList = (threadId: string, id: string): boolean =>
+  mailbox
+    .get()
+    .rows.find((row) => row.threadId === threadId)
+    ?.messages.some((message) => message.id === id && message.is_read) ?? false;
+
 export function Reader({ threadId }: { threadId: string }) {
   const { messages, isMuted, error } = useThread(threadId);
   const outgoing = useOutgoing(messages);
@@ -260,10 +267,11 @@ export function Reader({ threadId }: { threadId: string }) {
     if (unread.length === 0) return;
     const timer = setTimeout(() => {
       for (const id of unread) seen.current.add(id);
-      void changeMessages(unread, { is_read: true });
+      const marked = unread.filter((id) => !(isOffline() && isReadInList(threadId, id)));
+      if (marked.length > 0) void changeMessages(marked, { is_read: true });
     }, READ_AFTER_MS);
     return () => clearTimeout(timer);
-  }, [messages]);
+  }, [messages, threadId]);
   const last = messages?.at(-1);
   const snoozedUntil = messages?.findLast((message) => message.snoozed_until)?.snoozed_until;
   // The message that a reply answers: the last one that is not a draft.
