@@ -90,14 +90,29 @@ export interface StandingsPage extends TopList {
   readonly next: StandingKey | null;
 }
 
+/** Scores from `low` to `high`, both included. */
+export interface ScoreRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Where a rank begins in the list, and the time of the counts that say so, in milliseconds since 1970. */
+export interface RankPlace {
+  readonly key: StandingKey;
+  readonly asOf: number;
+}
+
 /**
  * Queries of standings, live or archived. With `isExact`, every shard is asked; an archive is always exact. With `minAsOf`, the
  * answer is as of that time or later if every shard answers.
  */
 export interface StandingsReader {
   page(after: StandingKey | null, limit: number, isExact: boolean, minAsOf?: number): Promise<StandingsPage>;
-  /** Finds the key before the first player whose rank is at least `rank`. A live season answers from its last counts. */
-  keyAtRank(rank: number): Promise<StandingKey>;
+  /**
+   * Finds the key before the first player whose rank is at least `rank`. Without `isExact` and `minAsOf`, a live season answers from
+   * its last counts.
+   */
+  keyAtRank(rank: number, isExact: boolean, minAsOf?: number): Promise<RankPlace>;
   standings(userIds: readonly string[], isExact: boolean, minAsOf?: number): Promise<Standings>;
   /** Finds a player with up to `radius` others on each side, in list order; null if the player is not listed. */
   neighbors(

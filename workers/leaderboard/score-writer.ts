@@ -8,6 +8,7 @@ import {
   type ScoreResult,
   type ScoreUpdate,
   type ShardAddress,
+  toShardName,
 } from '../../durable-objects/leaderboard/protocol.ts';
 import { err, ok, type Result } from '../shared/pure/result.ts';
 import { createClock } from '../shared/settings/clock.ts';
@@ -18,6 +19,7 @@ import { previousSeason, readSeason, seasonAt, seasonNamed } from './domain/seas
 import { shardOf } from './domain/shard-map.ts';
 import { shardStub } from './objects.ts';
 import { findSeasonOf, type Season, type SeasonError } from './seasons/seasons.ts';
+import { ask, POST_MS } from './silence.ts';
 
 /**
  * Time for which an isolate caches whether the previous season exists. Until then, posts do not notice that it was created or
@@ -141,15 +143,17 @@ async function callShards(
     [...byShard].map(async ([shard, group]) => {
       const wanted = group.map((place) => updates[place] as ScoreUpdate);
       try {
-        const { results: answers, asOf, writtenAt } = await call({ season, shard, shards }, wanted);
+        const address = { season, shard, shards };
+        const answer = await ask(toShardName(address), () => call(address, wanted), POST_MS);
+        const { results: answers, asOf, writtenAt } = answer;
         for (const [i, { userId }] of wanted.entries()) {
-          const [place, answer] = [group[i] as number, answers[i]];
-          if (!answer?.ok) {
-            if (answer) results[place] = answer;
+          const [place, one] = [group[i] as number, answers[i]];
+          if (!one?.ok) {
+            if (one) results[place] = one;
             continue;
           }
-          const score = mirror(board, answer.value.score);
-          results[place] = ok({ ...answer.value, score, userId, season: label, asOf, writtenAt });
+          const score = mirror(board, one.value.score);
+          results[place] = ok({ ...one.value, score, userId, season: label, asOf, writtenAt });
         }
       } catch (error) {
         logError('leaderboard_shard_unavailable', error, { season, shard });

@@ -2,6 +2,7 @@
  * The season object's side of the count exchange. It keeps the number of players of every shard per bucket, and the version that
  * last changed each bucket, so that a shard receives only changes that are new to it. There are at most `BUCKETS_MAX` buckets.
  */
+import type { ScoreRange } from '../protocol.ts';
 import { BITS_MAX, BUCKETS_MAX, bucketOf, foldCounts, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
 import type { CountAbove, CountAnswer, CountReport } from './shard-counts.ts';
 
@@ -91,7 +92,7 @@ export class MergedCounts {
    * @returns a range of scores; the wanted score is the highest one in it with at least `rank` − 1 players above it. Null if no
    * player has such a rank.
    */
-  findRank(rank: number): { low: number; high: number } | null {
+  findRank(rank: number): ScoreRange | null {
     let above = 0;
     for (const [low, total] of this.#used()) {
       const [, high] = bucketOf(low, this.#bits);

@@ -11,7 +11,7 @@ import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { settingsOf } from '../../../workers/shared/settings/settings.ts';
 import { callInTrace, runInvocation } from '../../../workers/shared/telemetry/invocation.ts';
 import type { CountAnswer, CountReport } from '../domain/shard-counts.ts';
-import { addressesOf, type SeasonAddress, type ShardStatus, type TopList } from '../protocol.ts';
+import { addressesOf, type ScoreRange, type SeasonAddress, type ShardStatus, type TopList } from '../protocol.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
 import { SeasonCounts } from './season-counts.ts';
 import { type Closing, SeasonObjectStore } from './store.ts';
@@ -75,9 +75,11 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { asOf, above: scores.map((score) => merged.countAbove(score, shards).above) };
   }
 
-  /** @returns the range of scores that contains the score of the player with a rank (`MergedCounts.findRank`). */
-  async findRank(address: SeasonAddress, rank: number): Promise<{ low: number; high: number } | null> {
-    return (await this.#refresh(address)).merged.findRank(rank);
+  /** @returns the range of scores that contains the score of the player with a rank (`MergedCounts.findRank`), by the last counts. */
+  async findRank(address: SeasonAddress, rank: number): Promise<(ScoreRange & { readonly asOf: number }) | null> {
+    const counts = await this.#refresh(address);
+    const range = counts.merged.findRank(rank);
+    return range && { ...range, asOf: counts.top().asOf };
   }
 
   /**

@@ -39,7 +39,7 @@ async function open(season: string, isExact = true) {
     page: (after: StandingKey | null, limit: number) => reader.page(after, limit, isExact),
     standings: (userIds: readonly string[]) => reader.standings(userIds, isExact),
     neighbors: (userId: string, radius: number) => reader.neighbors(userId, radius, isExact),
-    keyAtRank: (rank: number) => reader.keyAtRank(rank),
+    keyAtRank: async (rank: number) => (await reader.keyAtRank(rank, false)).key,
     distribution: (rangesMax: number) => reader.distribution(rangesMax),
   };
 }

@@ -245,6 +245,66 @@ describe('a season object that does not answer', () => {
   });
 });
 
+describe('a shard that hangs', () => {
+  it('makes the posts of its own players unavailable, and no others', async () => {
+    await fill('2046-07');
+    const score = LeaderboardShard.prototype.score;
+    const spy = vi.spyOn(LeaderboardShard.prototype, 'score') as unknown as {
+      mockImplementation(work: (this: LeaderboardShard, ...values: Parameters<typeof score>) => unknown): void;
+    };
+    spy.mockImplementation(function (address, updates) {
+      return address.shard === 2 ? new Promise(() => {}) : score.call(this, address, updates);
+    });
+    const batch = PLAYERS.slice(0, 20);
+    const posted = await writeScores(
+      env,
+      batch.map(({ userId }) => win(userId, 1)),
+    );
+    expect(posted.map((result) => result.ok || result.error.kind)).toEqual(
+      batch.map(({ userId }) => (shardOf(userId, SHARDS) === 2 ? 'unavailable' : true)),
+    );
+  });
+});
+
+describe('a page that begins at a rank', () => {
+  it('is right for scores that were posted a moment ago if it has to be exact, and says how old it is otherwise', async () => {
+    vi.setSystemTime(Date.parse('2046-08-10T12:00:00Z'));
+    const board = `ranks-${crypto.randomUUID().slice(0, 8)}`;
+    const rules = { title: 'A board', sort: 'desc', operator: 'sum', period: 'day', public: true };
+    const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
+    await requestApi(env, `/v1/boards/${board}`, { method: 'PUT', headers, body: JSON.stringify(rules) });
+    const points = (i: number) => 1 + i * 1_000;
+    const post = (from: number, to: number) =>
+      writeScores(
+        env,
+        Array.from({ length: to - from }, (_, i) => win(`p${from + i}`, points(from + i))),
+        board,
+      );
+    await post(0, 10);
+    const countPlayers = async () => {
+      vi.setSystemTime(Date.now() + 2_000);
+      return (await get(`/v1/boards/${board}/scores?limit=1`)).body.players;
+    };
+    await expect.poll(countPlayers).toBe(10);
+    const countedAt = Date.now();
+    vi.setSystemTime(countedAt + 200);
+    await post(10, 25);
+    // The season object counts again after a second, which does not pass here.
+    for (const parameter of ['exact=1', `min_as_of=${encodeURIComponent(new Date(countedAt).toISOString())}&exact=1`])
+      for (const rank of [2, 5, 24, 25]) {
+        const { status, body } = await get(`/v1/boards/${board}/scores?from_rank=${rank}&limit=3&${parameter}`);
+        const expected = [rank, rank + 1, rank + 2].filter((each) => each <= 25);
+        expect([status, body.data.map((entry) => entry.rank)]).toEqual([200, expected]);
+        expect(body.data.map((entry) => entry.user_id)).toEqual(expected.map((each) => `p${25 - each}`));
+      }
+    expect((await get(`/v1/boards/${board}/scores?from_rank=26&exact=1`)).body.data).toEqual([]);
+    vi.setSystemTime(countedAt + 500);
+    const { status, body } = await get(`/v1/boards/${board}/scores?from_rank=5&limit=3`);
+    const isRight = body.data[0]?.user_id === 'p20';
+    expect([status, isRight || Date.parse(body.as_of) < Date.now()]).toEqual([200, true]);
+  });
+});
+
 describe('reads of many players', () => {
   it('list each player once, and take no limit or cursor', async () => {
     await fill('2046-05');

@@ -1,5 +1,5 @@
 /** The open conversation, oldest message first. Read messages are folded. */
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { describeError } from '../../shared/api.ts';
 import { formatCount, formatDateTime } from '../../shared/format.ts';
 import { IconButton } from '../../shared/icon-button.tsx';
@@ -15,19 +15,18 @@ import { type OutgoingLetter, outbox } from '../compose/outbox.ts';
 import { toMessageId } from '../compose/reply.ts';
 import { replyRecipients } from '../model/addresses.ts';
 import { loadThread, type Message, type Thread } from '../model/api.ts';
-import { isOffline, waiting } from '../model/change-queue.ts';
-import { changeMessages } from '../model/changes.ts';
+import { waiting } from '../model/change-queue.ts';
 import { onMessagesChanged } from '../model/events.ts';
 import { folderByRole, mailbox, noteOpenedRow } from '../model/mailbox.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { MessageView } from './message-view.tsx';
 import { OutgoingLetterView } from './outgoing-letter.tsx';
+import { useReadMarks } from './read-marks.ts';
 
 const { reader: t } = mailTexts;
 
 /** Time after which an opened message is marked as read. */
-const READ_AFTER_MS = 600;
 
 /** Interval at which the state of an outgoing message is read. It is longer while the message waits for another server. */
 const DELIVERY_READ_MS = { queued: 2000, held: 2000, deferred: 10_000 } as const;
@@ -244,13 +243,6 @@ function Labels({ threadId }: { threadId: string }) {
   );
 }
 
-/** Whether the list says that a message is read. Without a network, the stored conversation may be older than the list. */
-const isReadInList = (threadId: string, id: string): boolean =>
-  mailbox
-    .get()
-    .rows.find((row) => row.threadId === threadId)
-    ?.messages.some((message) => message.id === id && message.is_read) ?? false;
-
 export function Reader({ threadId }: { threadId: string }) {
   const { messages, isMuted, error } = useThread(threadId);
   const outgoing = useOutgoing(messages);
@@ -259,19 +251,7 @@ export function Reader({ threadId }: { threadId: string }) {
   const { isOpen, toggle } = useOpen(messages);
   const [areAllShown, setAllShown] = useState(false);
   const draftsId = folderByRole('drafts')?.id;
-  // Mark each message only once. If the user marks it as unread later, it stays unread.
-  const seen = useRef(new Set<string>());
-  useEffect(() => {
-    const unread =
-      messages?.flatMap((message) => (message.is_read || seen.current.has(message.id) ? [] : message.id)) ?? [];
-    if (unread.length === 0) return;
-    const timer = setTimeout(() => {
-      for (const id of unread) seen.current.add(id);
-      const marked = unread.filter((id) => !(isOffline() && isReadInList(threadId, id)));
-      if (marked.length > 0) void changeMessages(marked, { is_read: true });
-    }, READ_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [messages, threadId]);
+  useReadMarks(threadId, messages);
   const last = messages?.at(-1);
   const snoozedUntil = messages?.findLast((message) => message.snoozed_until)?.snoozed_until;
   // The message that a reply answers: the last one that is not a draft.

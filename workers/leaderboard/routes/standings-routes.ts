@@ -1,7 +1,12 @@
 /** Public reads of standings: the list and its pages, one player, and the neighbors of a player. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { ViewAddress, Viewer } from '../../../durable-objects/leaderboard/protocol.ts';
+import type {
+  StandingsPage,
+  StandingsReader,
+  ViewAddress,
+  Viewer,
+} from '../../../durable-objects/leaderboard/protocol.ts';
 import { readClient } from '../../identity/index.ts';
 import {
   INVALID_CURSOR,
@@ -25,7 +30,7 @@ import {
   userIdSchema,
 } from '../contract.ts';
 import { readSeason } from '../domain/season-name.ts';
-import { compareStandings, rankRun } from '../domain/standing.ts';
+import { compareStandings, rankRun, type StandingKey } from '../domain/standing.ts';
 import { readCursor, toEntryJson, toListJson } from '../domain/standings-json.ts';
 import { regionOf, UnavailableError, viewStub, within } from '../objects.ts';
 import type { Season } from '../seasons/seasons.ts';
@@ -57,6 +62,23 @@ const TOO_MANY_VIEWERS = problem(
 );
 
 const READ = { ...PUBLIC, method: 'get' as const };
+
+interface PageQuery {
+  readonly key: StandingKey | null;
+  readonly fromRank: number | undefined;
+  readonly limit: number;
+  readonly isExact: boolean;
+  readonly minAsOf: number | undefined;
+}
+
+/** Reads the page after a key, or the page that begins at a rank. It is as old as the older of the counts that it used. */
+async function readPage(reader: StandingsReader, query: PageQuery): Promise<StandingsPage> {
+  const { key, fromRank = 1, limit, isExact, minAsOf } = query;
+  if (fromRank === 1) return reader.page(key, limit, isExact, minAsOf);
+  const start = await reader.keyAtRank(fromRank, isExact, minAsOf);
+  const page = await reader.page(start.key, limit, isExact, minAsOf);
+  return { ...page, asOf: Math.min(start.asOf, page.asOf) };
+}
 
 export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   const userParams = z.object({ ...mount.params, user_id: userIdSchema });
@@ -101,8 +123,7 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
       const entriesShown = among === '1' ? rankRun(found, 0, 1) : found;
       return c.json(toListJson(season.season, { entries: entriesShown, players, asOf, next: null }), 200);
     }
-    const start = fromRank === undefined || fromRank === 1 ? null : await reader.keyAtRank(fromRank);
-    const page = await reader.page(after?.key ?? start, limit, exact === '1', minAsOf);
+    const page = await readPage(reader, { key: after?.key ?? null, fromRank, limit, isExact: exact === '1', minAsOf });
     checkAge(season, page.asOf, minAsOf);
     return c.json(toListJson(season.season, page), 200);
   });

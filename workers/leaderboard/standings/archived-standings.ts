@@ -3,6 +3,7 @@
 import {
   LIST_END,
   LIST_START,
+  type RankPlace,
   type Standings,
   type StandingsPage,
   type StandingsReader,
@@ -105,7 +106,11 @@ class ArchiveReader {
     return { entries, players, asOf, next: found.length > limit ? (entries.at(-1) ?? null) : null };
   }
 
-  async keyAtRank(rank: number): Promise<StandingKey> {
+  async keyAtRank(rank: number): Promise<RankPlace> {
+    return { key: await this.#keyAtRank(rank), asOf: this.#manifest.sealedAt };
+  }
+
+  async #keyAtRank(rank: number): Promise<StandingKey> {
     const file = lastOf(this.#manifest.standings, ({ place }) => place < rank);
     const start = this.#manifest.standings[file];
     if (start === undefined) return LIST_END;

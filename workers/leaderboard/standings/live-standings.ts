@@ -7,6 +7,8 @@ import {
   addressesOf,
   LIST_END,
   LIST_START,
+  type RankPlace,
+  type ScoreRange,
   type ShardAddress,
   type ShardRun,
   type Standings,
@@ -22,17 +24,21 @@ import { RunMerger } from '../domain/run-merger.ts';
 import { shardOf } from '../domain/shard-map.ts';
 import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEntry } from '../domain/standing.ts';
 import { toFirstPage } from '../domain/standings-json.ts';
-import { countAboveIn, seasonStub, shardStub, UnavailableError, viewStub, within } from '../objects.ts';
+import { seasonStub, shardStub, UnavailableError, viewStub } from '../objects.ts';
 import type { Season } from '../seasons/seasons.ts';
+import { ask } from '../silence.ts';
 
 /** Attempts to read the neighbors of a player whose score changes during the reads. */
 const MOVED_ATTEMPTS = 3;
-const ANSWER_MS = 3_000;
 /** A score below all others, so that `countAbove` of it counts all players. */
 const ALL = -1;
 const EXPORT_ROWS = 2_048;
+/** The next integer is still exact. */
+const SCORE_MAX = Number.MAX_SAFE_INTEGER - 1;
+const SCORES_PER_QUESTION = 15;
 
-type Stub = ReturnType<typeof shardStub>;
+/** What a shard is asked. */
+type Question<T> = (shard: ReturnType<typeof shardStub>, address: ShardAddress) => Promise<T>;
 
 /** The answers of the shards, and the numbers of the shards that did not answer. */
 interface Answers<T> {
@@ -57,8 +63,8 @@ export class LiveStandings implements StandingsReader {
   async page(after: StandingKey | null, limit: number, isExact: boolean, minAsOf = 0): Promise<StandingsPage> {
     if (after === null && !isExact) {
       try {
-        const top = this.#viewStub().top(this.#view, limit, minAsOf);
-        return toFirstPage(await within(this.#view.view, ANSWER_MS, top), limit);
+        const top = await ask(this.#viewName(), () => this.#viewStub().top(this.#view, limit, minAsOf));
+        return toFirstPage(top, limit);
       } catch (error) {
         logError('leaderboard_view_unavailable', error, { season: this.#season.season, view: this.#view.view });
         // The view did not answer, so the list is merged from all shards.
@@ -77,20 +83,49 @@ export class LiveStandings implements StandingsReader {
     return { ...(await this.#addMissing(entries, players, missing, asOf)), next };
   }
 
-  async keyAtRank(rank: number): Promise<StandingKey> {
+  async keyAtRank(rank: number, isExact: boolean, minAsOf = 0): Promise<RankPlace> {
     const { season } = this.#season;
-    const range = await within(season, ANSWER_MS, seasonStub(this.#env, season).findRank(this.#season, rank));
-    if (range === null) return LIST_END;
-    let { low, high } = range;
-    // With more than 65,536 different scores, a bucket contains several scores. A binary search over the shards then finds the
-    // score.
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      const [above = 0] = await countAboveIn(this.#env, addressesOf(this.#season), [middle], ANSWER_MS);
-      if (above + 1 >= rank) low = middle;
-      else high = middle - 1;
+    const now = this.#now();
+    const counted = await ask(season, () => seasonStub(this.#env, season).findRank(this.#season, rank));
+    if (counted === null && !isExact && minAsOf === 0) return { key: LIST_END, asOf: now };
+    const isRecent = !isExact && counted !== null && counted.asOf >= minAsOf;
+    const range = isRecent ? counted : await this.#findRange(counted ?? { low: 0, high: 0 }, rank);
+    if (range === null) return { key: LIST_END, asOf: now };
+    return { key: startOf(await this.#scoreAtRank(range, rank)), asOf: isRecent ? counted.asOf : now };
+  }
+
+  /** Counts the players above each score now. @throws UnavailableError if a shard does not answer. */
+  async #countAbove(scores: readonly number[]): Promise<number[]> {
+    const { answers } = await this.#ask((shard, address) => shard.countAbove(address, scores), true);
+    return scores.map((_, i) => sum(answers, (counts) => counts[i] ?? 0));
+  }
+
+  /**
+   * Finds a range with the score that `#scoreAtRank` looks for, by the shards' counts of now. It begins with a range that was right a
+   * moment ago, and moves in growing steps.
+   * @returns null if the list is shorter.
+   */
+  async #findRange({ low, high }: ScoreRange, rank: number): Promise<ScoreRange | null> {
+    for (let step = 64; ; step *= 8) {
+      const [players = 0, aboveLow = 0, aboveNext = 0] = await this.#countAbove([ALL, low, high + 1]);
+      if (players < rank) return null;
+      if (aboveLow < rank - 1) [low, high] = [Math.max(ALL, low - step), low - 1];
+      else if (aboveNext >= rank - 1) [low, high] = [high + 1, Math.min(SCORE_MAX, high + step)];
+      else return { low, high };
     }
-    return startOf(low);
+  }
+
+  /** Finds the highest score of a range that has at least `rank` − 1 players above it. */
+  async #scoreAtRank({ low, high }: ScoreRange, rank: number): Promise<number> {
+    while (low < high) {
+      const parts = Math.min(SCORES_PER_QUESTION, high - low);
+      const [start, width] = [low, high - low];
+      const scores = Array.from({ length: parts }, (_, i) => start + Math.ceil((width * (i + 1)) / parts));
+      const counts = await this.#countAbove(scores);
+      const last = counts.findLastIndex((above) => above >= rank - 1);
+      [low, high] = [scores[last] ?? low, (scores[last + 1] ?? high + 1) - 1];
+    }
+    return low;
   }
 
   async standings(userIds: readonly string[], isExact: boolean, minAsOf = 0): Promise<Standings> {
@@ -108,7 +143,7 @@ export class LiveStandings implements StandingsReader {
     const oldest = Math.min(...answers.map((answer) => answer.asOf));
     if (!isExact && oldest >= minAsOf) return { entries, players: answers[0]?.players ?? 0, asOf: oldest };
     const scores = [ALL, ...new Set(found.map(({ score }) => score))];
-    const counts = await countAboveIn(this.#env, addressesOf(this.#season), scores, ANSWER_MS);
+    const counts = await this.#countAbove(scores);
     const above = new Map(scores.map((score, i) => [score, counts[i] as number]));
     const exact = entries.map((entry) => entry && { ...entry, rank: 1 + (above.get(entry.score) ?? 0) });
     return { entries: exact, players: above.get(ALL) ?? 0, asOf };
@@ -137,7 +172,7 @@ export class LiveStandings implements StandingsReader {
   }
 
   distribution(rangesMax: number): Promise<Distribution> {
-    return within(this.#view.view, ANSWER_MS, this.#viewStub().distribution(this.#view, rangesMax));
+    return ask(this.#viewName(), () => this.#viewStub().distribution(this.#view, rangesMax));
   }
 
   async *rows(after: string | null): AsyncGenerator<readonly RankedEntry[] | null> {
@@ -163,18 +198,22 @@ export class LiveStandings implements StandingsReader {
     }
   }
 
+  #viewName() {
+    return `${this.#season.season}:${this.#view.view}`;
+  }
+
   #viewStub() {
     return viewStub(this.#env, this.#season.season, this.#view.view);
   }
 
-  #call<T>(address: ShardAddress, ask: (shard: Stub, address: ShardAddress) => Promise<T>): Promise<T> {
-    return within(toShardName(address), ANSWER_MS, ask(shardStub(this.#env, address), address));
+  #call<T>(address: ShardAddress, question: Question<T>): Promise<T> {
+    return ask(toShardName(address), () => question(shardStub(this.#env, address), address));
   }
 
   /** Asks every shard. @throws UnavailableError if a shard does not answer and the answer has to be exact. */
-  async #ask<T>(ask: (shard: Stub, address: ShardAddress) => Promise<T>, isExact: boolean): Promise<Answers<T>> {
+  async #ask<T>(question: Question<T>, isExact: boolean): Promise<Answers<T>> {
     const addresses = addressesOf(this.#season);
-    const outcomes = await Promise.allSettled(addresses.map((address) => this.#call(address, ask)));
+    const outcomes = await Promise.allSettled(addresses.map((address) => this.#call(address, question)));
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure !== undefined && isExact) throw failure.reason;
     const missing = addresses.flatMap(({ shard }) => (outcomes[shard]?.status === 'rejected' ? [shard] : []));
@@ -186,8 +225,9 @@ export class LiveStandings implements StandingsReader {
     if (missing.length === 0) return { entries, players, asOf };
     if (missing.length === this.#season.shards) throw new UnavailableError(this.#season.season, 'no shard answers');
     const scores = [ALL, ...entries.map(({ score }) => score)];
-    const counts = seasonStub(this.#env, this.#season.season).countAbove(this.#season, missing, scores);
-    const { above, asOf: missingAsOf } = await within(this.#season.season, ANSWER_MS, counts);
+    const { above, asOf: missingAsOf } = await ask(this.#season.season, () =>
+      seasonStub(this.#env, this.#season.season).countAbove(this.#season, missing, scores),
+    );
     return {
       entries: entries.map((entry, i) => ({ ...entry, rank: entry.rank + (above[i + 1] ?? 0) })),
       players: players + (above[0] ?? 0),

@@ -1,0 +1,67 @@
+/** Tests how long callers wait for an object that is late. The clock is simulated. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { UnavailableError } from '../../../workers/leaderboard/objects.ts';
+import { ask, POST_MS } from '../../../workers/leaderboard/silence.ts';
+
+const READ_MS = 3_000;
+const SHORT_MS = 300;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const never = () => new Promise<never>(() => {});
+
+/** Asks an object. @returns the milliseconds until its caller goes on, and what the caller got. */
+async function wait<T>(name: string, call: () => Promise<T>, longMs?: number): Promise<[ms: number, got: unknown]> {
+  const startedAt = Date.now();
+  const asked = ask(name, call, longMs).then(
+    (value) => [Date.now() - startedAt, value] as [number, unknown],
+    (error: unknown) => [Date.now() - startedAt, error] as [number, unknown],
+  );
+  await vi.advanceTimersByTimeAsync(20_000);
+  vi.setSystemTime(startedAt);
+  const [ms, got] = await asked;
+  vi.setSystemTime(startedAt + ms);
+  return [ms, got];
+}
+const answerAfter = (ms: number) => () => new Promise<string>((resolve) => setTimeout(() => resolve('here'), ms));
+
+describe('an object that does not answer', () => {
+  it('makes only the first caller wait long', async () => {
+    expect(await wait('a', never)).toEqual([READ_MS, expect.any(UnavailableError)]);
+    for (let caller = 0; caller < 5; caller += 1)
+      expect(await wait('a', never)).toEqual([SHORT_MS, expect.any(UnavailableError)]);
+    // Other objects are not affected.
+    expect(await wait('b', answerAfter(1_000))).toEqual([1_000, 'here']);
+  });
+
+  it('is asked with patience by one caller after a while, and counts as silent until it answers', async () => {
+    await wait('c', never);
+    vi.setSystemTime(Date.now() + 2_000);
+    expect((await wait('c', never))[0]).toBe(READ_MS);
+    expect((await wait('c', never))[0]).toBe(SHORT_MS);
+    vi.setSystemTime(Date.now() + 2_000);
+    const probe = ask('c', answerAfter(1_500));
+    // While one caller waits, the others do not.
+    const other = ask('c', never).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(SHORT_MS);
+    expect(await other).toBeInstanceOf(UnavailableError);
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(await probe).toBe('here');
+    expect(await wait('c', answerAfter(2_900))).toEqual([2_900, 'here']);
+  });
+
+  it('makes the post of its own player end, too', async () => {
+    expect(await wait('d', never, POST_MS)).toEqual([POST_MS, expect.any(UnavailableError)]);
+    expect(await wait('d', never, POST_MS)).toEqual([SHORT_MS, expect.any(UnavailableError)]);
+  });
+});
+
+it('an object that fails at once is asked with patience again', async () => {
+  const failure = await wait('e', () => Promise.reject(new Error('gone')));
+  expect(failure).toEqual([
+    0,
+    expect.objectContaining({ cause: expect.objectContaining({ cause: new Error('gone') }) }),
+  ]);
+  expect(await wait('e', answerAfter(2_000))).toEqual([2_000, 'here']);
+});

@@ -1,0 +1,53 @@
+/**
+ * Calls to a season's objects from a Worker. An isolate remembers which object was late, so that only the first callers wait long for
+ * it. While an object counts as silent, its callers wait `SHORT_MS`, and one caller every `PROBE_MS` waits as long as the first did.
+ */
+
+import { inTime } from '../shared/concurrency/in-time.ts';
+import { UnavailableError } from './objects.ts';
+
+/** Time that a read waits for an object. One that was evicted loads its index first, which takes up to a second. */
+const READ_MS = 3_000;
+/** Time that a post waits. An answer that is given up may still be committed, so posts wait longer than reads. */
+export const POST_MS = 5_000;
+const SHORT_MS = 300;
+const PROBE_MS = 2_000;
+const NAMES_MAX = 1_000;
+
+const LATE = Symbol('late');
+
+/** When the next caller may wait long again, by name of the object, in milliseconds since 1970. */
+const silent = new Map<string, number>();
+
+/** Decides how long a caller waits. The one that waits long for a silent object puts off the next such caller. */
+function chooseWait(name: string, longMs: number): number {
+  const nextProbeAt = silent.get(name);
+  if (nextProbeAt === undefined) return longMs;
+  if (Date.now() < nextProbeAt) return SHORT_MS;
+  silent.set(name, Date.now() + PROBE_MS);
+  return longMs;
+}
+
+function remember(name: string): void {
+  // Objects that were forgotten cost one long wait each.
+  if (silent.size >= NAMES_MAX) silent.clear();
+  silent.set(name, Date.now() + PROBE_MS);
+}
+
+/**
+ * Calls an object and waits for its answer.
+ * @param name of the object, as in health. @param longMs the longest wait
+ * @throws UnavailableError if the call fails or takes too long.
+ */
+export async function ask<T>(name: string, call: () => PromiseLike<T>, longMs = READ_MS): Promise<T> {
+  const waitMs = chooseWait(name, longMs);
+  const answer = await inTime(call(), waitMs, LATE).catch((error: unknown) => {
+    throw new UnavailableError(name, error);
+  });
+  if (answer === LATE) {
+    if (waitMs === longMs) remember(name);
+    throw new UnavailableError(name, new Error(`no answer in ${waitMs} ms`));
+  }
+  silent.delete(name);
+  return answer;
+}
