@@ -17,15 +17,20 @@ import { type Board, findBoard } from './boards/boards.ts';
 import { mirror } from './domain/score-rules.ts';
 import { previousSeason, readSeason, seasonAt, seasonNamed } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
-import { shardStub } from './objects.ts';
+import { shardStub, within } from './objects.ts';
 import { findSeasonOf, type Season, type SeasonError } from './seasons/seasons.ts';
-import { ask, POST_MS } from './silence.ts';
 
 /**
  * Time for which an isolate caches whether the previous season exists. Until then, posts do not notice that it was created or
  * erased.
  */
 const PREVIOUS_KNOWN_MS = 10_000;
+
+/**
+ * Time that a post waits for a shard. An answer that is given up may still be committed, and a busy board with many different scores
+ * takes seconds, so posts wait longer than reads.
+ */
+const POST_MS = 15_000;
 
 export type WriteError =
   | ScoreError
@@ -144,7 +149,7 @@ async function callShards(
       const wanted = group.map((place) => updates[place] as ScoreUpdate);
       try {
         const address = { season, shard, shards };
-        const answer = await ask(toShardName(address), () => call(address, wanted), POST_MS);
+        const answer = await within(toShardName(address), POST_MS, call(address, wanted));
         const { results: answers, asOf, writtenAt } = answer;
         for (const [i, { userId }] of wanted.entries()) {
           const [place, one] = [group[i] as number, answers[i]];

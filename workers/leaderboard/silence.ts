@@ -1,15 +1,13 @@
 /**
- * Calls to a season's objects from a Worker. An isolate remembers which object was late, so that only the first callers wait long for
- * it. While an object counts as silent, its callers wait `SHORT_MS`, and one caller every `PROBE_MS` waits as long as the first did.
+ * Reads that can do without an object if it does not answer. An isolate remembers which object was late, so that only the first callers
+ * wait long for it. While an object counts as silent, its callers wait `SHORT_MS`, and one caller every `PROBE_MS` waits `READ_MS`.
  */
 
 import { inTime } from '../shared/concurrency/in-time.ts';
 import { UnavailableError } from './objects.ts';
 
 /** Time that a read waits for an object. One that was evicted loads its index first, which takes up to a second. */
-const READ_MS = 3_000;
-/** Time that a post waits. An answer that is given up may still be committed, so posts wait longer than reads. */
-export const POST_MS = 5_000;
+export const READ_MS = 3_000;
 const SHORT_MS = 300;
 const PROBE_MS = 2_000;
 const NAMES_MAX = 1_000;
@@ -20,12 +18,12 @@ const LATE = Symbol('late');
 const silent = new Map<string, number>();
 
 /** Decides how long a caller waits. The one that waits long for a silent object puts off the next such caller. */
-function chooseWait(name: string, longMs: number): number {
+function chooseWait(name: string): number {
   const nextProbeAt = silent.get(name);
-  if (nextProbeAt === undefined) return longMs;
+  if (nextProbeAt === undefined) return READ_MS;
   if (Date.now() < nextProbeAt) return SHORT_MS;
   silent.set(name, Date.now() + PROBE_MS);
-  return longMs;
+  return READ_MS;
 }
 
 function remember(name: string): void {
@@ -36,16 +34,16 @@ function remember(name: string): void {
 
 /**
  * Calls an object and waits for its answer.
- * @param name of the object, as in health. @param longMs the longest wait
+ * @param name of the object, as in health
  * @throws UnavailableError if the call fails or takes too long.
  */
-export async function ask<T>(name: string, call: () => PromiseLike<T>, longMs = READ_MS): Promise<T> {
-  const waitMs = chooseWait(name, longMs);
+export async function ask<T>(name: string, call: () => PromiseLike<T>): Promise<T> {
+  const waitMs = chooseWait(name);
   const answer = await inTime(call(), waitMs, LATE).catch((error: unknown) => {
     throw new UnavailableError(name, error);
   });
   if (answer === LATE) {
-    if (waitMs === longMs) remember(name);
+    if (waitMs === READ_MS) remember(name);
     throw new UnavailableError(name, new Error(`no answer in ${waitMs} ms`));
   }
   silent.delete(name);

@@ -24,9 +24,9 @@ import { RunMerger } from '../domain/run-merger.ts';
 import { shardOf } from '../domain/shard-map.ts';
 import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEntry } from '../domain/standing.ts';
 import { toFirstPage } from '../domain/standings-json.ts';
-import { seasonStub, shardStub, UnavailableError, viewStub } from '../objects.ts';
+import { seasonStub, shardStub, UnavailableError, viewStub, within } from '../objects.ts';
 import type { Season } from '../seasons/seasons.ts';
-import { ask } from '../silence.ts';
+import { ask, READ_MS } from '../silence.ts';
 
 /** Attempts to read the neighbors of a player whose score changes during the reads. */
 const MOVED_ATTEMPTS = 3;
@@ -86,7 +86,7 @@ export class LiveStandings implements StandingsReader {
   async keyAtRank(rank: number, isExact: boolean, minAsOf = 0): Promise<RankPlace> {
     const { season } = this.#season;
     const now = this.#now();
-    const counted = await ask(season, () => seasonStub(this.#env, season).findRank(this.#season, rank));
+    const counted = await within(season, READ_MS, seasonStub(this.#env, season).findRank(this.#season, rank));
     if (counted === null && !isExact && minAsOf === 0) return { key: LIST_END, asOf: now };
     const isRecent = !isExact && counted !== null && counted.asOf >= minAsOf;
     const range = isRecent ? counted : await this.#findRange(counted ?? { low: 0, high: 0 }, rank);
@@ -172,7 +172,7 @@ export class LiveStandings implements StandingsReader {
   }
 
   distribution(rangesMax: number): Promise<Distribution> {
-    return ask(this.#viewName(), () => this.#viewStub().distribution(this.#view, rangesMax));
+    return within(this.#viewName(), READ_MS, this.#viewStub().distribution(this.#view, rangesMax));
   }
 
   async *rows(after: string | null): AsyncGenerator<readonly RankedEntry[] | null> {
@@ -207,13 +207,20 @@ export class LiveStandings implements StandingsReader {
   }
 
   #call<T>(address: ShardAddress, question: Question<T>): Promise<T> {
+    return within(toShardName(address), READ_MS, question(shardStub(this.#env, address), address));
+  }
+
+  /** Asks a shard without which the answer can be given, too. */
+  #try<T>(address: ShardAddress, question: Question<T>): Promise<T> {
     return ask(toShardName(address), () => question(shardStub(this.#env, address), address));
   }
 
   /** Asks every shard. @throws UnavailableError if a shard does not answer and the answer has to be exact. */
   async #ask<T>(question: Question<T>, isExact: boolean): Promise<Answers<T>> {
     const addresses = addressesOf(this.#season);
-    const outcomes = await Promise.allSettled(addresses.map((address) => this.#call(address, question)));
+    const outcomes = await Promise.allSettled(
+      addresses.map((address) => (isExact ? this.#call(address, question) : this.#try(address, question))),
+    );
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure !== undefined && isExact) throw failure.reason;
     const missing = addresses.flatMap(({ shard }) => (outcomes[shard]?.status === 'rejected' ? [shard] : []));
@@ -225,9 +232,8 @@ export class LiveStandings implements StandingsReader {
     if (missing.length === 0) return { entries, players, asOf };
     if (missing.length === this.#season.shards) throw new UnavailableError(this.#season.season, 'no shard answers');
     const scores = [ALL, ...entries.map(({ score }) => score)];
-    const { above, asOf: missingAsOf } = await ask(this.#season.season, () =>
-      seasonStub(this.#env, this.#season.season).countAbove(this.#season, missing, scores),
-    );
+    const counts = seasonStub(this.#env, this.#season.season).countAbove(this.#season, missing, scores);
+    const { above, asOf: missingAsOf } = await within(this.#season.season, READ_MS, counts);
     return {
       entries: entries.map((entry, i) => ({ ...entry, rank: entry.rank + (above[i + 1] ?? 0) })),
       players: players + (above[0] ?? 0),
