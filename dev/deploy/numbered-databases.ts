@@ -12,7 +12,7 @@ const SHARDS_MAX = 64;
 interface Rule {
   /** Option of `npm run deploy` that sets the number. */
   readonly option: 'shards' | 'directories';
-  /** What such databases are called, in the plural. */
+  /** Name for several of these databases, for errors. */
   readonly plural: string;
   readonly totals: readonly number[];
   /** The valid numbers as text that completes "must be …". */

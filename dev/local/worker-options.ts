@@ -1,6 +1,6 @@
 /**
- * Reads what wrangler.toml says about the Worker. Loading wrangler takes longer than the rest of a start, so its answer is kept in
- * `dist/` until wrangler.toml or wrangler changes.
+ * Reads what wrangler.toml says about the Worker. Loading wrangler takes two fifths of a start, so its answer is kept in `dist/` until
+ * wrangler.toml or wrangler changes.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -30,6 +30,8 @@ interface Kept {
 
 export async function readWorkerOptions(): Promise<WorkerOptions> {
   const source = createHash('sha256')
+    // The options have paths of this folder, which may be a copy of another one.
+    .update(ROOT)
     .update(readFileSync(CONFIG))
     .update(readFileSync(join(ROOT, 'node_modules/wrangler/package.json')))
     .update(readFileSync(import.meta.filename))

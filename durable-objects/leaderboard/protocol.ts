@@ -96,9 +96,10 @@ export interface ScoreRange {
   readonly high: number;
 }
 
-/** Where a rank begins in the list, and the time of the counts that say so, in milliseconds since 1970. */
+/** The place in the list at which a rank begins. */
 export interface RankPlace {
   readonly key: StandingKey;
+  /** Time of the counts that were used, in milliseconds since 1970. */
   readonly asOf: number;
 }
 

@@ -12,9 +12,12 @@ export const shardStub = (env: Env, address: ShardAddress) =>
 export const seasonStub = (env: Env, season: string) =>
   openObject(env, env.LEADERBOARD_SEASON, season, locationOf(env));
 
+/** @param view `REGION:NUMBER`. */
+export const toViewName = (season: string, view: string): string => `${season}:${view}`;
+
 /** The object of a view. @param view `REGION:NUMBER`. */
 export const viewStub = (env: Env, season: string, view: string) =>
-  openObject(env, env.LEADERBOARD_VIEW, `${season}:${view}`, {
+  openObject(env, env.LEADERBOARD_VIEW, toViewName(season, view), {
     locationHint: view.slice(0, view.indexOf(':')) as DurableObjectLocationHint,
   });
 
@@ -55,13 +58,20 @@ export class UnavailableError extends ProblemError {
   }
 }
 
+/** Thrown if an object takes too long. */
+export class LateError extends UnavailableError {
+  constructor(name: string, ms: number) {
+    super(name, new Error(`no answer in ${ms} ms`));
+  }
+}
+
 const LATE = Symbol('late');
 
-/** Waits for a call to an object. @throws UnavailableError if the call fails or takes too long. */
+/** Waits for a call to an object. @throws UnavailableError if the call fails. @throws LateError if it takes too long. */
 export async function within<T>(name: string, ms: number, call: PromiseLike<T>): Promise<T> {
   const answer = await inTime(call, ms, LATE).catch((error: unknown) => {
     throw new UnavailableError(name, error);
   });
-  if (answer === LATE) throw new UnavailableError(name, new Error(`no answer in ${ms} ms`));
+  if (answer === LATE) throw new LateError(name, ms);
   return answer;
 }

@@ -149,16 +149,16 @@ async function callShards(
       const wanted = group.map((place) => updates[place] as ScoreUpdate);
       try {
         const address = { season, shard, shards };
-        const answer = await within(toShardName(address), POST_MS, call(address, wanted));
-        const { results: answers, asOf, writtenAt } = answer;
+        const called = call(address, wanted);
+        const { results: answers, asOf, writtenAt } = await within(toShardName(address), POST_MS, called);
         for (const [i, { userId }] of wanted.entries()) {
-          const [place, one] = [group[i] as number, answers[i]];
-          if (!one?.ok) {
-            if (one) results[place] = one;
+          const [place, answer] = [group[i] as number, answers[i]];
+          if (!answer?.ok) {
+            if (answer) results[place] = answer;
             continue;
           }
-          const score = mirror(board, one.value.score);
-          results[place] = ok({ ...one.value, score, userId, season: label, asOf, writtenAt });
+          const score = mirror(board, answer.value.score);
+          results[place] = ok({ ...answer.value, score, userId, season: label, asOf, writtenAt });
         }
       } catch (error) {
         logError('leaderboard_shard_unavailable', error, { season, shard });

@@ -3,16 +3,14 @@
  * wait long for it. While an object counts as silent, its callers wait `SHORT_MS`, and one caller every `PROBE_MS` waits `READ_MS`.
  */
 
-import { inTime } from '../shared/concurrency/in-time.ts';
-import { UnavailableError } from './objects.ts';
+import { LateError, within } from './objects.ts';
 
 /** Time that a read waits for an object. One that was evicted loads its index first, which takes up to a second. */
 export const READ_MS = 3_000;
-const SHORT_MS = 300;
+/** Neighbours ask twice, one after the other, and may wait half a second in all. */
+const SHORT_MS = 200;
 const PROBE_MS = 2_000;
 const NAMES_MAX = 1_000;
-
-const LATE = Symbol('late');
 
 /** When the next caller may wait long again, by name of the object, in milliseconds since 1970. */
 const silent = new Map<string, number>();
@@ -35,17 +33,16 @@ function remember(name: string): void {
 /**
  * Calls an object and waits for its answer.
  * @param name of the object, as in health
- * @throws UnavailableError if the call fails or takes too long.
+ * @throws UnavailableError if the call fails. @throws LateError if it takes too long.
  */
 export async function ask<T>(name: string, call: () => PromiseLike<T>): Promise<T> {
   const waitMs = chooseWait(name);
-  const answer = await inTime(call(), waitMs, LATE).catch((error: unknown) => {
-    throw new UnavailableError(name, error);
-  });
-  if (answer === LATE) {
-    if (waitMs === READ_MS) remember(name);
-    throw new UnavailableError(name, new Error(`no answer in ${waitMs} ms`));
+  try {
+    const answer = await within(name, waitMs, call());
+    silent.delete(name);
+    return answer;
+  } catch (error) {
+    if (error instanceof LateError && waitMs === READ_MS) remember(name);
+    throw error;
   }
-  silent.delete(name);
-  return answer;
 }

@@ -290,7 +290,8 @@ describe('a page that begins at a rank', () => {
     vi.setSystemTime(countedAt + 200);
     await post(10, 25);
     // The season object counts again after a second, which does not pass here.
-    for (const parameter of ['exact=1', `min_as_of=${encodeURIComponent(new Date(countedAt).toISOString())}&exact=1`])
+    vi.setSystemTime(countedAt + 500);
+    for (const parameter of ['exact=1', `min_as_of=${encodeURIComponent(new Date().toISOString())}`])
       for (const rank of [2, 5, 24, 25]) {
         const { status, body } = await get(`/v1/boards/${board}/scores?from_rank=${rank}&limit=3&${parameter}`);
         const expected = [rank, rank + 1, rank + 2].filter((each) => each <= 25);
@@ -298,7 +299,6 @@ describe('a page that begins at a rank', () => {
         expect(body.data.map((entry) => entry.user_id)).toEqual(expected.map((each) => `p${25 - each}`));
       }
     expect((await get(`/v1/boards/${board}/scores?from_rank=26&exact=1`)).body.data).toEqual([]);
-    vi.setSystemTime(countedAt + 500);
     const { status, body } = await get(`/v1/boards/${board}/scores?from_rank=5&limit=3`);
     const isRight = body.data[0]?.user_id === 'p20';
     expect([status, isRight || Date.parse(body.as_of) < Date.now()]).toEqual([200, true]);

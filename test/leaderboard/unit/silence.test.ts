@@ -3,14 +3,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { UnavailableError } from '../../../workers/leaderboard/objects.ts';
 import { ask, READ_MS } from '../../../workers/leaderboard/silence.ts';
 
-const SHORT_MS = 300;
+const SHORT_MS = 200;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const never = () => new Promise<never>(() => {});
 
-/** Asks an object. @returns the milliseconds until its caller goes on, and what the caller got. */
+/** Asks an object. @returns how many milliseconds the caller waited, and the answer or the error. */
 async function wait<T>(name: string, call: () => Promise<T>): Promise<[ms: number, got: unknown]> {
   const startedAt = Date.now();
   const asked = ask(name, call).then(

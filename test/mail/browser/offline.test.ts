@@ -130,8 +130,9 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
       letter(user, 'Tax', 'Due soon.'),
     ]);
     const { page, troubles } = await signIn(stage.server, stage.browser, user);
-    for (const subject of ['Noise', 'Tax', 'Digest']) {
+    for (const [subject, text] of Object.entries({ Noise: 'Bang.', Tax: 'Due soon.', Digest: 'News.' })) {
       await openRow(page, subject);
+      await messageText(page, text).waitFor();
       await eventually(async () => (await awaitMessage(stage.server, user, 'inbox', subject)).is_read).toBe(true);
     }
     // The page must know it too: it would mark a message that it shows as unread once more.

@@ -27,8 +27,10 @@ export async function hashPassword(password: string): Promise<Result<string, Pro
   return derived.ok ? ok(format(salt, derived.value)) : derived;
 }
 
-const format = (salt: Buffer, key: Buffer): string =>
-  ['scrypt', ...Object.values(PASSWORD_COST), salt.toString('base64url'), key.toString('base64url')].join('$');
+function format(salt: Buffer, key: Buffer): string {
+  const { N, r, p } = PASSWORD_COST;
+  return `scrypt$${N}$${r}$${p}$${salt.toString('base64url')}$${key.toString('base64url')}`;
+}
 
 /** Returns the hash that stands for an account that does not exist. Verifying it costs as much as verifying a new one. */
 const nobody = (): string => format(Buffer.alloc(16), Buffer.alloc(HASH_BYTES));

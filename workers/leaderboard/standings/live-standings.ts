@@ -24,7 +24,7 @@ import { RunMerger } from '../domain/run-merger.ts';
 import { shardOf } from '../domain/shard-map.ts';
 import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEntry } from '../domain/standing.ts';
 import { toFirstPage } from '../domain/standings-json.ts';
-import { seasonStub, shardStub, UnavailableError, viewStub, within } from '../objects.ts';
+import { countAboveIn, seasonStub, shardStub, toViewName, UnavailableError, viewStub, within } from '../objects.ts';
 import type { Season } from '../seasons/seasons.ts';
 import { ask, READ_MS } from '../silence.ts';
 
@@ -37,7 +37,7 @@ const EXPORT_ROWS = 2_048;
 const SCORE_MAX = Number.MAX_SAFE_INTEGER - 1;
 const SCORES_PER_QUESTION = 15;
 
-/** What a shard is asked. */
+/** A call to one shard. */
 type Question<T> = (shard: ReturnType<typeof shardStub>, address: ShardAddress) => Promise<T>;
 
 /** The answers of the shards, and the numbers of the shards that did not answer. */
@@ -95,9 +95,8 @@ export class LiveStandings implements StandingsReader {
   }
 
   /** Counts the players above each score now. @throws UnavailableError if a shard does not answer. */
-  async #countAbove(scores: readonly number[]): Promise<number[]> {
-    const { answers } = await this.#ask((shard, address) => shard.countAbove(address, scores), true);
-    return scores.map((_, i) => sum(answers, (counts) => counts[i] ?? 0));
+  #countAbove(scores: readonly number[]): Promise<number[]> {
+    return countAboveIn(this.#env, addressesOf(this.#season), scores, READ_MS);
   }
 
   /**
@@ -199,7 +198,7 @@ export class LiveStandings implements StandingsReader {
   }
 
   #viewName() {
-    return `${this.#season.season}:${this.#view.view}`;
+    return toViewName(this.#season.season, this.#view.view);
   }
 
   #viewStub() {
@@ -210,7 +209,7 @@ export class LiveStandings implements StandingsReader {
     return within(toShardName(address), READ_MS, question(shardStub(this.#env, address), address));
   }
 
-  /** Asks a shard without which the answer can be given, too. */
+  /** Asks a shard. The caller has an answer without it, too. */
   #try<T>(address: ShardAddress, question: Question<T>): Promise<T> {
     return ask(toShardName(address), () => question(shardStub(this.#env, address), address));
   }
