@@ -3,7 +3,7 @@
  * wrangler.toml or wrangler changes.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ROOT } from './build.ts';
 
@@ -36,7 +36,7 @@ export async function readWorkerOptions(): Promise<WorkerOptions> {
     .update(readFileSync(join(ROOT, 'node_modules/wrangler/package.json')))
     .update(readFileSync(import.meta.filename))
     .digest('hex');
-  const kept: Kept | null = existsSync(KEPT) ? JSON.parse(readFileSync(KEPT, 'utf8')) : null;
+  const kept = readKept();
   if (kept?.source === source) return kept.options;
   const options = await askWrangler();
   mkdirSync(dirname(KEPT), { recursive: true });
@@ -45,6 +45,15 @@ export async function readWorkerOptions(): Promise<WorkerOptions> {
   writeFileSync(draft, JSON.stringify({ source, options } satisfies Kept));
   renameSync(draft, KEPT);
   return options;
+}
+
+/** @returns null if nothing is kept, or only a part, as after a power cut. */
+function readKept(): Kept | null {
+  try {
+    return JSON.parse(readFileSync(KEPT, 'utf8')) as Kept;
+  } catch {
+    return null;
+  }
 }
 
 async function askWrangler(): Promise<WorkerOptions> {
