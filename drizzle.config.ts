@@ -1,7 +1,47 @@
 import { defineConfig } from 'drizzle-kit';
 
+/** Tables with a journal, and the columns of their keys. */
+type JournaledTables = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * Tables of a user database whose changes are in its journal, so that a database which was put back gets them again. The others are
+ * counts, queues and progress, which are made again or pass.
+ */
+const JOURNALED: JournaledTables = {
+  user: ['user_id'],
+  access_key: ['access_key_id'],
+  token: ['token_id'],
+  policy: ['user_id', 'name'],
+  identity_generation: ['one'],
+  password: ['user_id'],
+  second_factor: ['user_id'],
+  one_time_secret: ['secret_sha256'],
+  recovery_address: ['user_id'],
+  passkey: ['passkey_id'],
+  operator: ['operator_id'],
+  operator_session: ['session_id'],
+  bucket: ['name'],
+  storage_quota: ['kind', 'subject'],
+  slot_move: ['bucket_id', 'slot'],
+  board: ['board'],
+  board_logo: ['board'],
+  board_webhook: ['board'],
+  season: ['season'],
+  mail_account: ['user_id'],
+  mail_address: ['email'],
+  directory_group: ['one'],
+  mail_invite: ['invite_sha256'],
+  mail_erased_account: ['user_id'],
+  mail_domain: ['domain'],
+  mail_dkim_key: ['domain', 'selector'],
+  audit_entry: ['at', 'entry_id'],
+};
+
 /** Schema files of each D1 database and each Durable Object class. `npm run generate` runs drizzle-kit for each entry. */
-export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sqlite'; withoutRowid?: string[] }> = {
+export const DATABASES: Record<
+  string,
+  { schema: string[]; driver?: 'durable-sqlite'; withoutRowid?: string[]; journaled?: JournaledTables }
+> = {
   directory: {
     schema: [
       'workers/identity/store/schema.ts',
@@ -14,7 +54,10 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'workers/mail/store/domain-schema.ts',
       'workers/shared/collectors/schema.ts',
       'workers/shared/audit/audit-schema.ts',
+      'workers/shared/stores/age-schema.ts',
     ],
+    withoutRowid: ['directory_change'],
+    journaled: JOURNALED,
   },
   objects: {
     schema: ['workers/storage/engine/store/schema.ts'],
@@ -51,6 +94,7 @@ export const DATABASES: Record<string, { schema: string[]; driver?: 'durable-sql
       'snapshot',
       'incoming',
       'outbox',
+      'accepted_recipient',
       'submission',
       'kept_draft',
     ],

@@ -50,7 +50,14 @@ export default defineConfig({
     projects: [
       {
         resolve: { alias: PREACT_ALIAS },
-        test: { name: 'unit', ...files('unit'), testTimeout: isLong ? timeoutMs : 60_000, maxWorkers },
+        test: {
+          name: 'unit',
+          ...files('unit'),
+          // To start a process and to load the modules again for each file would be half of the processor time of this ring.
+          isolate: false,
+          testTimeout: isLong ? timeoutMs : 60_000,
+          maxWorkers,
+        },
       },
       {
         plugins: [
@@ -99,6 +106,7 @@ export default defineConfig({
         test: {
           name: 'system',
           ...files('system', 'security'),
+          isolate: false,
           expect: { poll },
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
@@ -109,6 +117,8 @@ export default defineConfig({
         test: {
           name: 'browser',
           ...files('browser'),
+          // The files that run in one process share a Chromium (test/web/browser/chromium.ts).
+          isolate: false,
           expect: { poll },
           // Longer than the minute that one step may take, so that a failure names the step that timed out.
           testTimeout: 2 * timeoutMs,

@@ -13,9 +13,9 @@ import { createServer } from 'node:http';
 import { loadavg } from 'node:os';
 import { gzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
-import { type MailUser, registerUser } from '../test/support/mail/mail.ts';
+import { importWhole, type MailUser, registerUser } from '../test/support/mail/mail.ts';
 import { freePort, startServer, type TestServer } from '../test/support/server.ts';
-import { launchChromium } from '../test/web/browser/chromium.ts';
+import { openChromium } from '../test/web/browser/chromium.ts';
 
 const ROUNDS = 5;
 const MESSAGES = 120;
@@ -118,9 +118,8 @@ async function fillMailbox(server: TestServer, user: MailUser): Promise<void> {
     const head = `From: Sender ${index} <s${index}@letters.example>\nTo: ${user.email}\nSubject: Letter ${index}\n`;
     return `From x@y.example Sat Jan 10 10:00:00 2026\n${head}Message-ID: <${index}@letters.example>\n\nText ${index}\n\n`;
   });
-  const headers = { authorization: `Bearer ${user.token}`, 'content-type': 'application/mbox' };
-  const response = await fetch(`${server.url}/v1/import`, { method: 'POST', headers, body: letters.join('') });
-  if (!response.ok) throw new Error(`The import was answered with ${response.status}.`);
+  const { imported } = await importWhole(server, user.token, letters.join(''));
+  if (imported !== MESSAGES) throw new Error(`The import stored ${imported} messages of ${MESSAGES}.`);
 }
 
 async function fillBoard(server: TestServer): Promise<void> {
@@ -145,7 +144,7 @@ export async function run([latency]: readonly string[]): Promise<void> {
   await fillMailbox(server, user);
   await fillBoard(server);
   const plainPage = await startPlainPage();
-  const browser = await launchChromium();
+  const browser = await openChromium();
   const visits: Visit[] = [
     { name: 'start', path: '/_/', usable: 'main h1' },
     { name: 'mail, log-in', path: '/_/mail', usable: 'form.sign-in input[name="password"]' },

@@ -11,7 +11,8 @@ import { leaderboard } from './leaderboard/product.ts';
 import { mail } from './mail/product.ts';
 import { misconfigured, type Problem, problem, toProblemResponse } from './shared/json/problem.ts';
 import { isAbsentPage, isServed, operationOf, type Product } from './shared/product.ts';
-import { MisconfiguredError, settingProblemsOf, settingsOf } from './shared/settings/settings.ts';
+import { findMisconfigured, settingProblemsOf, settingsOf } from './shared/settings/settings.ts';
+import { beginComparisons, guardedEnv } from './shared/stores/guarded-database.ts';
 import { countOperation, toOutcome } from './shared/telemetry/counters.ts';
 import { readTraceParent, runInvocation } from './shared/telemetry/invocation.ts';
 import { logError, logInfo } from './shared/telemetry/log.ts';
@@ -84,9 +85,10 @@ export default {
     const startedAt = Date.now();
     return runInvocation(env, readTraceParent(request.headers.get('traceparent')), async () => {
       const response = await route(request, env, ctx, startedAt).catch((error: unknown) => {
-        if (!(error instanceof MisconfiguredError)) throw error;
+        const found = findMisconfigured(error);
+        if (found === null) throw error;
         logError('misconfigured', error);
-        return toProblemResponse(misconfigured(error), crypto.randomUUID());
+        return toProblemResponse(misconfigured(found), crypto.randomUUID());
       });
       addStrictTransport(response, request, env);
       return response;
@@ -96,20 +98,20 @@ export default {
   async email(message, env, ctx): Promise<void> {
     // The sender treats an exception as a temporary failure and tries again, so no mail is lost while PRODUCTS is being corrected.
     if (!isServed(env, mail)) throw new Error('PRODUCTS does not include mail');
-    await runInvocation(env, undefined, () => mail.receiveEmail(message, env, ctx));
+    await runInvocation(env, undefined, () => mail.receiveEmail(message, guardedEnv(env), ctx));
   },
 
   async queue(batch, env, ctx): Promise<void> {
     await runInvocation(env, undefined, async () => {
       const { consumeQueue } = await import('./shared/background.ts');
-      return consumeQueue(PRODUCTS, batch, env, ctx);
+      return consumeQueue(PRODUCTS, batch, guardedEnv(env), ctx);
     });
   },
 
   async scheduled(controller, env, ctx): Promise<void> {
     await runInvocation(env, undefined, async () => {
       const { runSchedules } = await import('./shared/background.ts');
-      return runSchedules(PRODUCTS, controller, env, ctx);
+      return runSchedules(PRODUCTS, controller, guardedEnv(env), ctx);
     });
   },
 } satisfies ExportedHandler<Env>;
@@ -149,16 +151,22 @@ function screen(destination: Destination, request: Request, env: Env): Response 
   return null;
 }
 
+/** What an operator reads to find out why requests are refused. It answers also while a database is refused. */
+const REPORTS = new Set(['/v1/health', '/v1/metrics', '/metrics', '/v1/collectors']);
+
 async function answer(destination: Destination, request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   switch (destination) {
-    case 'api':
-      return (await composedApi(env)).fetch(request, env, ctx);
+    case 'api': {
+      const isReport = request.method === 'GET' && REPORTS.has(splitUrl(request.url).path);
+      return (await composedApi(env)).fetch(request, isReport ? env : guardedEnv(env), ctx);
+    }
     case 'web':
       return serveWebApp(request, env, (pathname) => isAbsentPage(PRODUCTS, env, pathname));
     case 'welcome':
       return new Response(null, { status: 302, headers: { location: '/_/', 'cache-control': 'no-store' } });
     case 'storage':
-      return serveStorage(request, env, ctx);
+      ctx.waitUntil(beginComparisons(env));
+      return serveStorage(request, guardedEnv(env), ctx);
   }
 }
 

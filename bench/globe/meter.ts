@@ -2,6 +2,11 @@
 
 /** Name of the trace that counts events without a request: queues, alarms, cron. */
 export const BACKGROUND = 'background';
+/**
+ * Name of the trace that counts comparisons of a database's age (docs/design/restores.md). An isolate makes one in ten seconds for
+ * each database, whatever the number of requests, so no operation is charged for it.
+ */
+export const COMPARISON = 'comparison';
 
 /** One direction (there or back) of a call that takes more than `LONG_HAUL_MS`. `start` and `end` are times in milliseconds. */
 interface Leg {

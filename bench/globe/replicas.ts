@@ -3,10 +3,15 @@
  * from a seed. Like a replica of D1, a copy answers from its own state, even if that is old.
  */
 import type { Fetcher } from './d1-wire.ts';
-import type { Region } from './world.ts';
+import { type Region, roundTripMs } from './world.ts';
 
-/** Regions that have a replica of DIRECTORY. Clients in other regions query the primary. */
+/** Regions that have a replica of DIRECTORY. Clients in other regions query the nearest one. */
 export const REPLICA_REGIONS = ['syd', 'iad'] as const satisfies readonly Region[];
+export const nearestReplica = (region: Region): Region =>
+  REPLICA_REGIONS.reduce<Region>(
+    (nearest, each) => (roundTripMs(region, each) < roundTripMs(region, nearest) ? each : nearest),
+    REPLICA_REGIONS[0],
+  );
 /** Names of the replicas' databases in the environment: `DIRECTORY_` and the region. */
 export const REPLICA_BINDINGS = REPLICA_REGIONS.map((region) => `DIRECTORY_${region.toUpperCase()}`);
 

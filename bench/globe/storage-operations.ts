@@ -3,7 +3,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { FORM_TYPE, signForm } from '../../test/support/storage/s3-form.ts';
 import type { Floor } from './floor.ts';
 import type { Call, FloorCall, Globe, Key, Sample } from './globe.ts';
-import { FROM, type Operation, once, times } from './operation.ts';
+import { FROM, FROM_WITHOUT_REPLICA, type Operation, once, SAMPLES_FOR_P99, times } from './operation.ts';
+import type { Region } from './world.ts';
 
 const KIB = 1024;
 const MIB = 1024 ** 2;
@@ -53,10 +54,13 @@ interface Reading {
   readonly floors: readonly [Floor, Floor];
   readonly toCall: (bucket: Bucket, name: string, written: Response) => Call;
   readonly open?: (globe: Globe, bucket: Bucket) => Promise<void>;
+  /** Region of the client. Default: `FROM`. */
+  readonly from?: Region;
+  readonly samples?: number;
 }
 
 /** Measures reads. Each cold sample has its own bucket and key; warm samples share them. */
-function reading(operation: string, { body, floors, toCall, open }: Reading): Operation[] {
+function reading(operation: string, { body, floors, toCall, open, from = FROM, samples: full }: Reading): Operation[] {
   const prepare = async (globe: Globe, bucket: Bucket) => {
     await open?.(globe, bucket);
     const { response } = await globe.send(null, put(bucket, 'x', body));
@@ -64,14 +68,15 @@ function reading(operation: string, { body, floors, toCall, open }: Reading): Op
   };
   return [false, true].map((warm) => ({
     operation,
-    from: FROM,
+    from,
     warm,
+    ...(full === undefined ? {} : { samples: full }),
     async run(globe, samples) {
       const calls: Call[] = [];
       const shared = await makeBucket(globe);
       for (let at = 0; at < samples; at++) calls.push(await prepare(globe, warm ? shared : await makeBucket(globe)));
-      if (warm && calls[0]) await globe.send(FROM, calls[0]);
-      return globe.measure(FROM, { samples: calls.map(once), floor: { floor: floors[warm ? 1 : 0] } });
+      if (warm && calls[0]) await globe.send(from, calls[0]);
+      return globe.measure(from, { samples: calls.map(once), floor: { floor: floors[warm ? 1 : 0] } });
     },
   }));
 }
@@ -172,7 +177,8 @@ async function makeListed(globe: Globe): Promise<Call> {
 }
 
 export const STORAGE: readonly Operation[] = [
-  ...reading('get-4k', { body: SMALL, floors: READ_ROW, toCall: get }),
+  ...reading('get-4k', { body: SMALL, floors: READ_ROW, toCall: get, samples: SAMPLES_FOR_P99 }),
+  ...reading('get-4k-from-gru', { body: SMALL, floors: READ_ROW, toCall: get, from: FROM_WITHOUT_REPLICA }),
   ...reading('get-1m', { body: MEDIUM, floors: READ_BLOB, toCall: get }),
   ...reading('get-1m-version', {
     body: MEDIUM,
@@ -219,7 +225,10 @@ export const STORAGE: readonly Operation[] = [
       },
     }),
   ),
-  writing('put-4k', WRITE_SMALL, (bucket, at) => once(put(bucket, `p-${at}`, SMALL))),
+  {
+    ...writing('put-4k', WRITE_SMALL, (bucket, at) => once(put(bucket, `p-${at}`, SMALL))),
+    samples: SAMPLES_FOR_P99,
+  },
   writing(
     'put-4k-overwrite',
     WRITE_SMALL,

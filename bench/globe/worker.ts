@@ -7,15 +7,17 @@
 import { type BindingCall, type Interceptor, wrapGlobals } from '../../test/support/platform/wrap-bindings.ts';
 import { Entry, type EntryWrapper, type Invocation } from '../../test/support/platform/wrap-entry.ts';
 import * as real from '../../workers/index.ts';
+import { AGE_NUMBERS } from '../../workers/shared/stores/age-store.ts';
 import { wireDatabase } from './d1-wire.ts';
 import { answerFloor, FLOOR_PATH } from './floor.ts';
-import { addCall, BACKGROUND, Meter } from './meter.ts';
-import { CATCH_UP_PATH, REPLICA_BINDINGS, REPLICATE_PATH, Replicas } from './replicas.ts';
+import { addCall, BACKGROUND, COMPARISON, Meter } from './meter.ts';
+import { CATCH_UP_PATH, nearestReplica, REPLICA_BINDINGS, REPLICATE_PATH, Replicas } from './replicas.ts';
 import {
   BANDWIDTH,
   BUCKET_REGIONS,
   CACHE_MS,
   CONTINENTS,
+  FAR_UPLOAD_BANDWIDTH,
   HINT_REGIONS,
   HOME,
   isRegion,
@@ -44,6 +46,10 @@ const TRACE_HEADER = 'x-globe-trace';
 const CLASS_A = new Set(['put', 'list', 'createMultipartUpload']);
 const CLASS_B = new Set(['get', 'head']);
 
+/** Keys and queries with which `store-age.ts` compares the age of a database. */
+const AGE_KEY = /^(?:owners\/objects-\d+|ages\/directory)/;
+const AGE_QUERIES = Object.values(AGE_NUMBERS);
+
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Invocation for calls that no event caused, such as those of a timer in a Durable Object. */
@@ -58,13 +64,15 @@ function homeOf(call: BindingCall, from: Region): Region {
   return home;
 }
 
+interface Bytes<T> {
+  readonly there: number;
+  back(answer: T): number;
+  /** Time in milliseconds of the upload of a body. Its size is known from the answer, because it may be a stream. */
+  uploaded?(answer: T): number;
+}
+
 /** Simulates the distance of a call: waits for the way there, runs the call, and waits for the way back. */
-async function travel<T>(
-  invocation: GlobeInvocation,
-  to: Region,
-  bytes: { there: number; back(answer: T): number },
-  run: () => Promise<T>,
-): Promise<T> {
+async function travel<T>(invocation: GlobeInvocation, to: Region, bytes: Bytes<T>, run: () => Promise<T>): Promise<T> {
   const oneWayMs = roundTripMs(invocation.region, to) / 2;
   const leg = async (ms: number) => {
     const start = Date.now();
@@ -76,6 +84,7 @@ async function travel<T>(
     await leg(oneWayMs + bytes.there / BANDWIDTH);
     const [answer] = await Promise.all([run(), sleep(SERVICE_MS)]);
     await leg(oneWayMs + bytes.back(answer) / BANDWIDTH);
+    await sleep(bytes.uploaded?.(answer) ?? 0);
     return answer;
   } finally {
     meter.leave();
@@ -83,12 +92,6 @@ async function travel<T>(
 }
 
 const NO_BYTES = { there: 0, back: () => 0 };
-const sizeOf = (value: unknown): number =>
-  typeof value === 'string' || value instanceof ArrayBuffer || ArrayBuffer.isView(value)
-    ? typeof value === 'string'
-      ? value.length
-      : value.byteLength
-    : 0;
 const sizeOfObject = (answer: unknown): number => {
   const found = answer as Partial<R2ObjectBody> | null;
   if (!found?.body) return 0;
@@ -100,15 +103,20 @@ const entry = new Entry<GlobeInvocation>((current) => {
     call: BindingCall,
     run: (args?: readonly unknown[]) => Promise<T>,
   ): Promise<T> => {
-    const invocation = current() ?? OUTSIDE;
+    const caused = current() ?? OUTSIDE;
+    const isComparison = call.kind === 'r2' && call.method === 'get' && AGE_KEY.test(String(call.args[0]));
+    const invocation = isComparison ? { ...caused, trace: COMPARISON } : caused;
     const counts = meter.counts(invocation.trace);
     if (call.kind !== 'd1') addCall(counts, `${call.binding}.${call.method}`);
     switch (call.kind) {
       case 'r2': {
         if (CLASS_A.has(call.method)) counts.r2_a++;
         if (CLASS_B.has(call.method)) counts.r2_b++;
-        const bytes = { there: call.method === 'put' ? sizeOf(call.args[1]) : 0, back: sizeOfObject };
-        return travel<T>(invocation, BUCKET_REGIONS[call.binding] ?? HOME, bytes, () => run());
+        const to = BUCKET_REGIONS[call.binding] ?? HOME;
+        const bandwidth = to === invocation.region ? BANDWIDTH : FAR_UPLOAD_BANDWIDTH;
+        const uploaded = (answer: T) => ((answer as Partial<R2Object> | null)?.size ?? 0) / bandwidth;
+        const bytes = { there: 0, back: sizeOfObject, ...(call.method === 'put' ? { uploaded } : {}) };
+        return travel<T>(invocation, to, bytes, () => run());
       }
       case 'queue':
         counts.queue_ops += call.method === 'sendBatch' ? (call.args[0] as unknown[]).length : 1;
@@ -226,14 +234,17 @@ function wireDatabases(env: object): void {
     if (typeof value !== 'object' || value === null || !('prepare' in value)) continue;
     if (REPLICA_BINDINGS.includes(name)) continue;
     wireDatabase(value as D1Database, async ({ run, readResult, session, write }) => {
-      const invocation = entry.current() ?? OUTSIDE;
+      const caused = entry.current() ?? OUTSIDE;
+      const isComparison = AGE_QUERIES.some((query) => write.body.includes(JSON.stringify(query)));
+      const invocation = isComparison ? { ...caused, trace: COMPARISON } : caused;
       const counts = meter.counts(invocation.trace);
       const isReplicated = name === 'DIRECTORY';
       const mayAskReplica = isReplicated && session !== null && session !== 'first-primary';
-      const replica = mayAskReplica ? await replicas.at(invocation.region, env) : null;
+      const replicaRegion = nearestReplica(invocation.region);
+      const replica = mayAskReplica ? await replicas.at(replicaRegion, env) : null;
       if (isReplicated && !replica) counts.directory_primary++;
       const response = replica
-        ? await travel(invocation, invocation.region, NO_BYTES, () => replica.fetch(write.url, toPost(write.body)))
+        ? await travel(invocation, replicaRegion, NO_BYTES, () => replica.fetch(write.url, toPost(write.body)))
         : await travel(invocation, HOME, NO_BYTES, run);
       const result = await readResult(response);
       if (isReplicated && result.rowsWritten > 0) replicas.add(write);

@@ -44,7 +44,7 @@ export async function runBoard(): Promise<void> {
   for (let round = 0; round < 3; round++) {
     for (const [shard, each] of reports.entries()) {
       const report = each.report(indexes[shard] as OrderedIndex, 1, () => []);
-      each.acknowledge(report.number, season.answer(report, season.apply(report) !== 'refused'));
+      each.acknowledge(report.number, season.answer(report, season.apply(report)));
     }
   }
   const sorted = all.slice().sort();

@@ -1,9 +1,13 @@
-/** `npm run bench -- leaderboard [index|board|http|rate|viewers]`: the ordered index, a board of 25 million players, the service over HTTP, a steady rate beside Redis, live viewers. */
+/**
+ * `npm run bench -- leaderboard [index|board|http|wide|rate|viewers]`: the ordered index, a board of 25 million players, the service over HTTP, boards with many
+ * different scores, a steady rate beside Redis, live viewers.
+ */
 export async function run(options: readonly string[]): Promise<void> {
   const parts = {
     index: async () => (await import('./ordered-index.ts')).runIndex(),
     board: async () => (await import('./board.ts')).runBoard(),
     http: async () => (await import('./http.ts')).runHttp(),
+    wide: async () => (await import('./wide.ts')).runWide(),
     rate: async () => (await import('./rate.ts')).runRate(),
     viewers: async () => (await import('./viewers.ts')).runViewers(),
   };

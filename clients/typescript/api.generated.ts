@@ -299,6 +299,7 @@ export interface AuditEntry {
       | "player"
       | "season"
       | "service"
+      | "suppression"
       | "token"
       | "user";
     id: string;
@@ -615,10 +616,12 @@ export interface StorageQuota {
 export interface ScoredPlayer {
   user_info: LeaderboardEntry & {
     season: string;
+    /** Present if the rank is an estimate: other players have scores near this one. A read of the player is exact */
+    rank_exact?: false;
   };
   duplicate: boolean;
   /**
-   * The rank is exact as of this time. That of a duplicate is the first one
+   * Without `rank_exact`, the rank is exact as of this time. That of a duplicate is the first one
    * @format date-time
    */
   as_of: string;
@@ -805,6 +808,13 @@ export interface Board {
    * @default 1000000
    */
   max_points_per_post?: number;
+  /**
+   * Maximum of points that a player gets in a day of UTC; null without a limit. Needs the operator `sum`
+   * @min 1
+   * @max 9007199254740991
+   * @default null
+   */
+  max_points_per_day?: number | null;
   /** @example "races" */
   board: string;
   /**
@@ -812,6 +822,11 @@ export interface Board {
    * @example "/v1/boards/races/logo/3f9c2d1e5b7a4860"
    */
   logo: string | null;
+  /**
+   * Time from which `max_points_per_day` holds: 30 seconds after a change. Null if it never changed
+   * @format date-time
+   */
+  max_points_per_day_from: string | null;
   /** @format date-time */
   created_at: string | null;
 }
@@ -885,7 +900,10 @@ export interface Profile {
     used_bytes: number;
     limit_bytes: number;
   };
+  /** All files of one message, decoded. */
   attachment_limit_bytes: number;
+  /** The same for mail to other servers, by the way that it takes. */
+  outside_attachment_limit_bytes: number;
   signature: string;
   addresses: string[];
   totp_enabled: boolean;
@@ -1168,6 +1186,8 @@ export interface DeliveryState {
   last_reply?: string | null;
   /** An attempt was interrupted after its last byte: the message may have arrived, or arrived twice. */
   uncertain?: boolean;
+  /** The message is sent, but the server of the recipient put it off; `last_reply` has its words. The service that carries the mail tries again. */
+  delayed?: boolean;
 }
 
 export interface MessagePatch {
@@ -1333,7 +1353,7 @@ export interface Change {
   thread?: "began" | "ended";
   identity_id?: string;
   submission_id?: string;
-  /** The message came by mail into a folder other than Junk and Trash. */
+  /** The message came by mail into a folder other than Junk and Trash, and its thread is not muted. */
   is_delivered?: true;
   is_read?: boolean;
   is_flagged?: boolean;
@@ -1348,6 +1368,8 @@ export interface Change {
 
 export interface Draft {
   id: string;
+  /** Why a message that was sent came back to Drafts: the words of the spam or virus check. Null after the next save. */
+  refusal: string | null;
   revision: number;
   updated_at: string;
   from: {
@@ -1978,6 +2000,12 @@ export interface RecipientCheck {
    * @min 0
    */
   size?: number;
+  /**
+   * Number of recipients of this message that were accepted before. From the 101st on the reply is 452.
+   * @min 0
+   * @default 0
+   */
+  recipients?: number;
 }
 
 export interface InboundLedger {
@@ -2053,6 +2081,8 @@ export interface OutboundError {
   detail: string;
   recipients: string[];
   created_at: string;
+  /** Whether the failed recipients or the request can be retried. */
+  can_retry: boolean;
 }
 
 /** @example {"recipients":["bob@elsewhere.test"]} */
@@ -2063,6 +2093,66 @@ export interface OutboundRetry {
    * @minItems 1
    */
   recipients?: string[];
+}
+
+export interface Suppression {
+  id: string;
+  email: string;
+  /** manual, complaint, hard_bounce, soft_bounce or policy. */
+  reason: string;
+  /** Null: for mail of every domain. */
+  domain: string | null;
+  created_at: string;
+  /** Null: without an end. */
+  until: string | null;
+  /** Only Cloudflare Support can lift it. */
+  read_only: boolean;
+}
+
+/** @example {"reason":"Subscribed again on 24 November."} */
+export interface SuppressionLift {
+  /**
+   * Required for a complaint. It is in the audit log.
+   * @minLength 1
+   * @maxLength 500
+   */
+  reason?: string;
+}
+
+export interface Complaints {
+  data: {
+    user_id: string;
+    /** Address of the account; null if it is gone. */
+    email: string | null;
+    /** Domain of the sender. */
+    domain: string;
+    complaints: number;
+    last_at: string;
+    /** Whether mail of the account waits until an operator releases it. */
+    held: boolean;
+  }[];
+}
+
+export interface SendingState {
+  problems: {
+    domain: string;
+    code: "not_allowed" | "quota" | "no_events";
+    message: string;
+    /** Command that repairs it; null if none does. */
+    command: string | null;
+    /** Last words of Email Service; null if it refused nothing. */
+    reply: string | null;
+    /** Time of the last refusal, or since which no delivery event arrived. */
+    at: string;
+  }[];
+  month: {
+    /** Recipients that mailboxes were granted in this month (UTC). */
+    recipients: number;
+    /** MAIL_OUT_PER_MONTH */
+    limit: number;
+    dollars: number;
+    limit_dollars: number;
+  };
 }
 
 export interface Domain {
@@ -2959,6 +3049,9 @@ export namespace V1 {
         | "access_key.rotate"
         | "account.delete"
         | "account.rebuild"
+        | "account.release_sending"
+        | "account.replay"
+        | "account.restore"
         | "account.resume"
         | "account.suspend"
         | "account.update"
@@ -2980,6 +3073,7 @@ export namespace V1 {
         | "bucket_policy.delete"
         | "collector.acknowledge"
         | "directory.rebuild"
+        | "directory.replay"
         | "dkim_keys.create"
         | "domain.create"
         | "domain.delete"
@@ -3019,11 +3113,14 @@ export namespace V1 {
         | "recovery_address.confirm"
         | "recovery_address.delete"
         | "recovery_codes.replace"
+        | "season.accept_loss"
         | "season.close"
         | "season.export"
         | "secrets.reseal"
         | "shard.rebuild"
+        | "shard.replay"
         | "slot.move"
+        | "storage.doubt"
         | "storage.fsck"
         | "storage.gc"
         | "storage.scrub"
@@ -3031,6 +3128,7 @@ export namespace V1 {
         | "storage_job.cancel"
         | "storage_job.end"
         | "storage_job.start"
+        | "suppression.lift"
         | "token.create"
         | "token.delete"
         | "totp.disable"
@@ -3147,6 +3245,66 @@ export namespace V1 {
   /**
    * No description
    * @tags storage
+   * @name DoubtStores
+   * @summary Make a restore of databases to any earlier time noticeable. Call it right before the restore
+   * @request POST:/v1/storage/doubt
+   * @secure
+   */
+  export namespace DoubtStores {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * Names such as `OBJECTS_0` and `DIRECTORY`; null for all
+       * @maxItems 1000
+       * @default null
+       * @example ["OBJECTS_0"]
+       */
+      stores?: string[] | null;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      stores: {
+        name: string;
+        /** Null if the database was already put back, or is empty */
+        number: number | null;
+      }[];
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name ReplayDirectory
+   * @summary Replay the journal into DIRECTORY, which was put back to an earlier state
+   * @request POST:/v1/storage/directory/replay
+   * @secure
+   */
+  export namespace ReplayDirectory {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /** Number of the database: 0 for `DIRECTORY`, n for `DIRECTORY_n` */
+      database?: number;
+    };
+    export type RequestBody = {
+      /**
+       * @min 1
+       * @max 300
+       * @default 20
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      changes_replayed: number;
+      buckets_recovered: number;
+      finished: boolean;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
    * @name RebuildDirectory
    * @summary Rebuild an empty DIRECTORY from its newest snapshot and the buckets in the shards
    * @request POST:/v1/storage/directory/rebuild
@@ -3163,6 +3321,7 @@ export namespace V1 {
     export type ResponseBody = {
       snapshot: string | null;
       rows_restored: number;
+      changes_replayed: number;
       buckets_recovered: number;
     };
   }
@@ -3440,6 +3599,41 @@ export namespace V1 {
       shard: number;
       /** @default false */
       restart?: boolean;
+      /**
+       * @min 1
+       * @max 300
+       * @default 20
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      snapshot: string | null;
+      rows_restored: number;
+      changes_replayed: number;
+      journal_until: string | null;
+      blobs_scanned: number;
+      versions_recovered: number;
+      volumes_recovered: number;
+      versions_incomplete: number;
+      finished: boolean;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name ReplayStorageShard
+   * @summary Replay the journal into a shard database that was put back to an earlier state
+   * @request POST:/v1/storage/replay
+   * @secure
+   */
+  export namespace ReplayStorageShard {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @min 0 */
+      shard: number;
       /**
        * @min 1
        * @max 300
@@ -3895,6 +4089,8 @@ export namespace V1 {
         score: number;
         /** Null while hidden */
         rank: number | null;
+        /** Present if the rank is an estimate: other players have scores near this one. A read of the player is exact */
+        rank_exact?: false;
         season: string;
         hidden: boolean;
       };
@@ -4096,6 +4292,33 @@ export namespace V1 {
   /**
    * No description
    * @tags leaderboard
+   * @name AcceptShardLoss
+   * @summary Continue with the players that a shard still has, after it lost others
+   * @request POST:/v1/seasons/{season}/shards/{shard}/accept-loss
+   * @secure
+   */
+  export namespace AcceptShardLoss {
+    export type RequestParams = {
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season: string;
+      /** @min 0 */
+      shard?: number | null;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      shard: number;
+      players: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
    * @name AddScoreOfBoard
    * @summary Add the points of a win that the game server has validated
    * @request POST:/v1/boards/{board}/scores
@@ -4272,6 +4495,8 @@ export namespace V1 {
         score: number;
         /** Null while hidden */
         rank: number | null;
+        /** Present if the rank is an estimate: other players have scores near this one. A read of the player is exact */
+        rank_exact?: false;
         season: string;
         hidden: boolean;
       };
@@ -4514,6 +4739,39 @@ export namespace V1 {
   /**
    * No description
    * @tags leaderboard
+   * @name AcceptShardLossOfBoard
+   * @summary Continue with the players that a shard still has, after it lost others
+   * @request POST:/v1/boards/{board}/seasons/{season}/shards/{shard}/accept-loss
+   * @secure
+   */
+  export namespace AcceptShardLossOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season: string;
+      /** @min 0 */
+      shard?: number | null;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      shard: number;
+      players: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
    * @name ListBoards
    * @summary The public boards beside `default`. Operators also see the others
    * @request GET:/v1/boards
@@ -4570,6 +4828,13 @@ export namespace V1 {
        * @default 1000000
        */
       max_points_per_post?: number;
+      /**
+       * Maximum of points that a player gets in a day of UTC; null without a limit. Needs the operator `sum`
+       * @min 1
+       * @max 9007199254740991
+       * @default null
+       */
+      max_points_per_day?: number | null;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -4613,6 +4878,13 @@ export namespace V1 {
        * @default 1000000
        */
       max_points_per_post?: number;
+      /**
+       * Maximum of points that a player gets in a day of UTC; null without a limit. Needs the operator `sum`
+       * @min 1
+       * @max 9007199254740991
+       * @default null
+       */
+      max_points_per_day?: number | null;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -5448,6 +5720,87 @@ export namespace V1 {
   /**
    * No description
    * @tags mail
+   * @name ReadMailboxBookmark
+   * @summary Operator: read the bookmark of the present state of a mailbox, or of its state at a time
+   * @request POST:/v1/accounts/{user_id}/bookmark
+   * @secure
+   */
+  export namespace ReadMailboxBookmark {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @format date-time */
+      at?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      bookmark: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name RestoreMailbox
+   * @summary Operator: put a mailbox back to the state of a bookmark. It refuses every call until it is replayed
+   * @request POST:/v1/accounts/{user_id}/restore
+   * @secure
+   */
+  export namespace RestoreMailbox {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 1
+       * @maxLength 200
+       */
+      bookmark: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      number: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ReplayMailbox
+   * @summary Operator: replay what must hold into a mailbox that was put back, and let it serve
+   * @request POST:/v1/accounts/{user_id}/replay
+   * @secure
+   */
+  export namespace ReplayMailbox {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @min 1
+       * @max 300
+       * @default 20
+       */
+      max_seconds?: number;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      messages_recovered: number;
+      messages_erased: number;
+      finished: boolean;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
    * @name ListAccountAddresses
    * @summary Operator: list the addresses of an account
    * @request GET:/v1/accounts/{user_id}/addresses
@@ -6240,7 +6593,7 @@ export namespace V1 {
   }
 
   /**
-   * @description Words, "phrases", prefix*, from: to: cc: bcc: subject: in: is:unread|read|flagged|answered|forwarded|draft has:attachment filename: label: thread: list: header:name or header:name:text before: after: newer_than:2d older_than:1y larger: smaller:, - negates, OR, parentheses. Another word directly before a colon and a value is 400; quote it to search for it. Junk and Trash are included only if in: names them (in:any is everything). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.
+   * @description Words (from three characters also the beginnings of words), "phrases", prefix*, from: to: cc: bcc: subject: in: is:unread|read|flagged|answered|forwarded|draft has:attachment filename: label: thread: list: header:name or header:name:text before: after: newer_than:2d older_than:1y larger: smaller:, - negates, OR, parentheses. Another word directly before a colon and a value is 400; quote it to search for it. Junk and Trash are included only if in: names them (in:any is everything). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.
    * @tags mail
    * @name SearchMessages
    * @summary Search
@@ -7105,6 +7458,106 @@ export namespace V1 {
   }
 
   /**
+   * @description A page may be short or empty although `next_cursor` is set.
+   * @tags mail
+   * @name ListSuppressions
+   * @summary Read Cloudflare's suppression list
+   * @request GET:/v1/outbound/suppressions
+   * @secure
+   */
+  export namespace ListSuppressions {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /** @maxLength 320 */
+      email?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: Suppression[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name LiftSuppression
+   * @summary Lift an entry of the suppression list, so that mail to the address is sent again
+   * @request POST:/v1/outbound/suppressions/{id}/lift
+   * @secure
+   */
+  export namespace LiftSuppression {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      id: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = SuppressionLift;
+    export type RequestHeaders = {};
+    export type ResponseBody = Suppression;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListComplaints
+   * @summary Complaints of the last 30 days by account and domain, the most first
+   * @request GET:/v1/outbound/complaints
+   * @secure
+   */
+  export namespace ListComplaints {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Complaints;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ReleaseSending
+   * @summary Release the mail that complaints hold, and reset the count of complaints
+   * @request POST:/v1/outbound/complaints/{user_id}/release
+   * @secure
+   */
+  export namespace ReleaseSending {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetSendingState
+   * @summary Read what keeps mail from leaving through Email Service, and what the mail of this month costs
+   * @request GET:/v1/outbound/sending
+   * @secure
+   */
+  export namespace GetSendingState {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = SendingState;
+  }
+
+  /**
    * No description
    * @tags mail
    * @name ListDomains
@@ -7378,7 +7831,33 @@ export namespace V1 {
       /** @maxLength 255 */
       blobId: string;
       /** @maxLength 2000 */
-      name: string;
+      name?: string;
+    };
+    export type RequestQuery = {
+      /** @maxLength 200 */
+      type?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = File;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DownloadJmapBlobWithoutName
+   * @summary JMAP: download a blob
+   * @request GET:/v1/jmap/download/{account_id}/{blob_id}/
+   * @secure
+   */
+  export namespace DownloadJmapBlobWithoutName {
+    export type RequestParams = {
+      /** @maxLength 255 */
+      accountId: string;
+      /** @maxLength 255 */
+      blobId: string;
+      /** @maxLength 2000 */
+      name?: string;
     };
     export type RequestQuery = {
       /** @maxLength 200 */

@@ -34,6 +34,8 @@ const FORBIDDEN_CODES = [10000, 9109, 10405];
 
 /** Permission of an API token that a path needs, as the dashboard names it. The first pattern that matches the path decides. */
 const PERMISSIONS: readonly (readonly [RegExp, string])[] = [
+  [/\/email\/sending/, 'Account > Email Sending > Edit'],
+  [/\/event_subscriptions/, 'Account > Queues > Edit'],
   [/\/email\/routing\/rules/, 'Zone > Email Routing Rules > Edit'],
   [/\/email\/routing/, 'Zone > Zone Settings > Edit'],
   [/\/url_normalization/, 'Zone > Zone Settings > Edit'],

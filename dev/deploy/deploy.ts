@@ -11,8 +11,9 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { experimental_readRawConfig } from 'wrangler';
+import { EMAIL_SERVICE, splitTransports } from '../../workers/mail/domain/transport-choice.ts';
 import { ROOT } from '../local/build.ts';
+import { readRawConfig } from '../local/worker-options.ts';
 import { DeployError, findAccountId, findZone, REQUIRED_PERMISSIONS } from './cloudflare-api.ts';
 import { findDomainConflicts } from './domain-conflicts.ts';
 import { deploySchema, readEnvironment } from './environment.ts';
@@ -173,6 +174,9 @@ async function deployWorker(plan: DeployPlan, secretArguments: readonly string[]
   console.log(`deployed ${plan.worker}`);
 }
 
+/** As in `workers/mail/product.ts`. */
+const EVENT_QUEUE_SUFFIX = '-mail-events';
+
 async function deploy(account: Account, plan: DeployPlan, resources: Resources, settings: DeploySettings) {
   const ids = await createMissing(account, plan, resources);
   writeFileSync(DEPLOY_CONFIG, renderConfig(plan, ids));
@@ -192,12 +196,15 @@ async function deploy(account: Account, plan: DeployPlan, resources: Resources, 
   const isMailServed = (settings.variables.PRODUCTS ?? 'mail').includes('mail');
   const domains = (isMailServed ? MAIL_DOMAINS : '').split(/[\s,]+/).filter(Boolean);
   const rootToken = secrets.ROOT_TOKEN ?? settings.secrets.ROOT_TOKEN;
-  await setUpMail(account, { worker: plan.worker, domains, origin: toOrigin(APP_HOST), rootToken });
+  const { MAIL_TRANSPORT = '' } = settings.variables;
+  const isEmailService = MAIL_TRANSPORT === '' || splitTransports(MAIL_TRANSPORT).includes(EMAIL_SERVICE);
+  const eventQueue = plan.queues.find((name) => isEmailService && name.endsWith(EVENT_QUEUE_SUFFIX)) ?? null;
+  await setUpMail(account, { worker: plan.worker, domains, eventQueue, origin: toOrigin(APP_HOST), rootToken });
   console.log(`Web app: https://${APP_HOST}/_/  What to do first: docs/deploy.md, "4. First steps".`);
 }
 
 async function main(): Promise<void> {
-  const config = experimental_readRawConfig({ config: join(ROOT, 'wrangler.toml') }).rawConfig as WorkerConfig;
+  const config = (await readRawConfig()) as unknown as WorkerConfig;
   const settings = readSettings(config.vars);
   const account = await openAccount();
   const input = {

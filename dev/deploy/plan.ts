@@ -118,6 +118,7 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
     rendered.vars.ANALYTICS_DATASET = counters.dataset;
   }
   rendered.vars.ANALYTICS_URL ||= `https://api.cloudflare.com/client/v4/accounts/${input.accountId}/analytics_engine/sql`;
+  rendered.vars.MAIL_API_URL ||= `https://api.cloudflare.com/client/v4/accounts/${input.accountId}/email/sending`;
   const hosts = [variables.APP_HOST, variables.S3_HOST].filter((host) => host !== undefined);
   rendered.routes = hosts.map((pattern) => ({ pattern, custom_domain: true }));
   const home = (jurisdiction === '' && input.homeRegion) || undefined;

@@ -1,7 +1,8 @@
 /**
- * `npm run release` prepares the release of the version in package.json: it dates the version's section of CHANGELOG.md, records the
- * migrations in `migrations/releases.json`, and keeps the API document, the objects as one module and the list of packages in
- * `migrations/releases/VERSION/`. Recorded migrations are never rewritten. It prints the next steps.
+ * `npm run release` prepares the release of the version in package.json, without its `-dev`: it removes that suffix, dates the
+ * version's section of CHANGELOG.md, records the migrations in `migrations/releases.json`, and keeps the API document, the Worker as
+ * one module and the list of packages in `migrations/releases/VERSION/`. Recorded migrations are never rewritten. It prints the next
+ * steps.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,17 +14,24 @@ import { toSbom } from '../generate/sbom.ts';
 import { ROOT } from '../local/build.ts';
 import { type Migrations, readMigrations } from '../local/local-state.ts';
 
+/** Suffix of the version of a tree that is not released. */
+const DEVELOPED = /-dev$/;
 const RELEASES_PATH = join(ROOT, 'migrations/releases.json');
 
 /** The migrations of each release, by the tag of the release. */
 export const readReleases = (): Readonly<Record<string, Migrations>> => JSON.parse(readFileSync(RELEASES_PATH, 'utf8'));
 
-const OBJECTS = 'LeaderboardShard, LeaderboardSeason, LeaderboardView, Mailbox, MailboxJobs';
-
-/** Bundles the object classes of the checkout in `root` into one module. Tests run it under the Worker of a later version. */
-export async function bundleObjects(root: string): Promise<string> {
+/**
+ * Bundles the Worker of the checkout in `root`, with its object classes, into one module. Tests run its objects under the Worker of a
+ * later version, and the reverse.
+ */
+export async function bundleRelease(root: string): Promise<string> {
   const { outputFiles } = await build({
-    stdin: { contents: `export { ${OBJECTS} } from './workers/index.ts';`, resolveDir: root, loader: 'ts' },
+    stdin: {
+      contents: "export * from './workers/index.ts'; export { default } from './workers/index.ts';",
+      resolveDir: root,
+      loader: 'ts',
+    },
     absWorkingDir: root,
     bundle: true,
     format: 'esm',
@@ -45,12 +53,14 @@ async function keepRelease(version: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const keep = (name: string, text: string) => writeFileSync(join(folder, `${name}.gz`), gzipSync(text, { level: 9 }));
   keep('openapi.json', await readServedDocument());
-  keep('objects.js', await bundleObjects(ROOT));
+  keep('worker.js', await bundleRelease(ROOT));
   keep('sbom.cdx.json', toSbom());
 }
 
 async function main(): Promise<void> {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const packagePath = join(ROOT, 'package.json');
+  const { version: named } = JSON.parse(readFileSync(packagePath, 'utf8')) as { version: string };
+  const version = named.replace(DEVELOPED, '');
   const tag = `v${version}`;
   const releases = readReleases();
   const changelogPath = join(ROOT, 'CHANGELOG.md');
@@ -62,12 +72,14 @@ async function main(): Promise<void> {
     );
     process.exit(1);
   }
+  for (const path of [packagePath, join(ROOT, 'package-lock.json')])
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(`"version": "${named}"`, `"version": "${version}"`));
   const today = new Date().toISOString().slice(0, 10);
   writeFileSync(changelogPath, changelog.replace(heading, `## ${version}, ${today}\n`));
   writeFileSync(RELEASES_PATH, `${JSON.stringify({ ...releases, [tag]: readMigrations() }, null, 2)}\n`);
   await keepRelease(version);
   console.log(
-    `Commit the changed files, run the gate, then:\n  git tag -a ${tag} -m 'Tessera ${version}'\n  git push origin main ${tag}`,
+    `Commit the changed files, run the gate, then:\n  git tag -a ${tag} -m 'Tessera ${version}'\n  git push origin main ${tag}\nThen set the next version with -dev in package.json and package-lock.json.`,
   );
 }
 

@@ -30,7 +30,7 @@ const PER_PAGE = 100;
 const PAGES_MAX = 100;
 
 /** Calls a list endpoint until a page is empty. Not every endpoint honours `per_page`, so a short page may not be the last. */
-async function listPages<T>({ access }: Account, path: string): Promise<T[]> {
+export async function listPages<T>({ access }: Account, path: string): Promise<T[]> {
   const rows: T[] = [];
   for (let page = 1; page <= PAGES_MAX; page++) {
     const rowsOfPage = await callApi<T[]>(access, 'GET', `${path}?page=${page}&per_page=${PER_PAGE}`);

@@ -3,24 +3,15 @@
  * Each step is skipped with a sentence and a link if the token lacks the right, or if it would replace an existing setting.
  */
 import { type ApiAccess, ApiError, callApi, DeployError, findZone, reasonOf, type Zone } from './cloudflare-api.ts';
+import { enableSending, subscribeEvents } from './email-sending.ts';
 import type { Account } from './resources.ts';
-
-/** Result of a step. It is printed after the step's name and a colon. */
-type Outcome = 'done' | 'already set' | { readonly skipped: string };
-
-async function attempt(step: string, link: string, run: () => Promise<Outcome>): Promise<void> {
-  const outcome = await run().catch((error: unknown): Outcome => {
-    const reason =
-      error instanceof ApiError && error.permission ? `the token lacks "${error.permission}"` : reasonOf(error);
-    return { skipped: reason };
-  });
-  const text = typeof outcome === 'string' ? outcome : `skipped, because ${outcome.skipped} By hand: ${link}`;
-  console.log(`${step}: ${text.replace(/([^.])( By hand)/, '$1.$2')}`);
-}
+import { attempt, type Outcome } from './zone-step.ts';
 
 interface MailSetUp {
   readonly worker: string;
   readonly domains: readonly string[];
+  /** Queue of delivery events. Null if mail does not leave through Email Service. */
+  readonly eventQueue: string | null;
   /** Origin of the deployed API, without a trailing slash. */
   readonly origin: string;
   /** ROOT_TOKEN of the deployment. Undefined if only Cloudflare has it. */
@@ -46,6 +37,12 @@ export async function setUpMail(account: Account, mail: MailSetUp): Promise<void
     await attempt(`DNS records of ${domain}`, `${dashboard}/dns/records`, () =>
       publishRecords(account.access, zone, domain, mail),
     );
+    const { eventQueue } = mail;
+    if (eventQueue === null) continue;
+    const sending = `https://dash.cloudflare.com/${account.accountId}/email-service/sending`;
+    await attempt(`Sending from ${domain}`, sending, () => enableSending(account.access, zone, domain));
+    const queues = `https://dash.cloudflare.com/${account.accountId}/workers/queues`;
+    await attempt(`Delivery events of ${domain}`, queues, () => subscribeEvents(account, zone, domain, eventQueue));
   }
 }
 

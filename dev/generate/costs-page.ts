@@ -8,12 +8,22 @@ import {
   S3,
   S3_TRANSFER,
 } from '../../bench/globe/other-prices.ts';
-import { CPU_MS, PRICES, STORED_PRICES } from '../../workers/shared/telemetry/prices.ts';
+import {
+  CPU_MS,
+  OBJECT_GB,
+  PRICES,
+  priceOf,
+  priceOfSending,
+  RECIPIENT_USAGE,
+  STORED_PRICES,
+} from '../../workers/shared/telemetry/prices.ts';
 import { ROOT } from '../local/build.ts';
 
 export const RESULTS_PATH = 'bench/results/globe.json';
 const BEGIN = '<!-- Written by `npm run generate` from bench/results/globe.json and the price files. Do not edit. -->';
 const END = '<!-- End of what is generated. -->';
+const SUMMARY_BEGIN = '<!-- The summary, written by `npm run generate`. Do not edit. -->';
+const SUMMARY_END = '<!-- End of the summary. -->';
 
 interface Row {
   readonly operation: string;
@@ -51,21 +61,28 @@ function transferOf(gb: number): number {
   return dollars;
 }
 
-/**
- * Makes the bills of the object storage examples.
- * @param of returns the line of an operation, for a number of millions of calls, including the background work that follows.
- */
-function toStorage(of: (operation: string, millions: number) => Line): Record<string, readonly Line[]> {
+/** Makes the line of an operation, for a number of millions of calls, including the background work that follows. */
+type ToLine = (operation: string, millions: number, isCold?: boolean) => Line;
+
+/** Share of the reads of large objects that a data centre's cache answers. Ten million objects that are read from everywhere are cached rarely. */
+const HIT_RATE = 0.1;
+
+/** @param tb in objects of 1 MiB. Each TB has half a million writes and 9.5 million reads a month. */
+const toStorageLines = (of: ToLine, tb: number): readonly Line[] => [
+  storedInR2(tb),
+  [`${0.4 * tb} GB of D1 for ${tb} million objects`, 0.4 * tb * STORED_PRICES.database],
+  of('put-1m', 0.5 * tb),
+  of('get-1m', 9.5 * tb * HIT_RATE),
+  of('get-1m', 9.5 * tb * (1 - HIT_RATE), true),
+  ['Workers plan', PLAN],
+];
+
+/** Makes the bills of the object storage examples. */
+function toStorage(of: ToLine): Record<string, readonly Line[]> {
   const [tb, writes, reads] = [10, 5, 95];
   const gb = reads * 1e6 * MIB_IN_GB;
   return {
-    Tessera: [
-      storedInR2(tb),
-      ['4 GB of D1 for 10 million objects', 4 * STORED_PRICES.database],
-      of('put-1m', writes),
-      of('get-1m', reads),
-      ['Workers plan', PLAN],
-    ],
+    Tessera: toStorageLines(of, tb),
     'R2 alone, one location': [
       [`${tb} TB`, tb * GB_PER_TB * STORED_PRICES.r2],
       [`${writes} million writes, ${reads} million reads`, writes * PRICES.classA + reads * PRICES.classB],
@@ -85,18 +102,27 @@ function toStorage(of: (operation: string, millions: number) => Line): Record<st
   };
 }
 
-function toBoard(of: (operation: string, millions: number) => Line): Record<string, readonly Line[]> {
-  const awakeObjects = 8;
-  const gbSeconds = (awakeObjects * 0.125 * 30 * 86_400) / 1e6;
+/** Objects of a season with the default number of shards, in which scores arrive at any time: 32 shards, the season, 6 views. */
+const SEASON_OBJECTS = 32 + 1 + 6;
+const MONTH_SECONDS = 30 * 86_400;
+const awake = (objects: number): Line => [
+  `${objects} objects awake all month`,
+  (objects * OBJECT_GB * MONTH_SECONDS * STORED_PRICES.objectDuration) / 1e6,
+];
+
+/** @param players in millions. Each posts, asks for its rank and reads the top list 300 times a month. */
+const toBoardLines = (of: ToLine, players: number): readonly Line[] => [
+  of('board-post', 300 * players),
+  of('board-rank', 300 * players),
+  of('board-top', 300 * players),
+  awake(SEASON_OBJECTS),
+  [`${players} GB in objects`, players * STORED_PRICES.objectStorage],
+  ['Workers plan', PLAN],
+];
+
+function toBoard(of: ToLine): Record<string, readonly Line[]> {
   return {
-    Tessera: [
-      of('board-post', 300),
-      of('board-rank', 300),
-      of('board-top', 300),
-      [`${awakeObjects} objects awake all month`, gbSeconds * STORED_PRICES.objectDuration],
-      ['1 GB in objects', STORED_PRICES.objectStorage],
-      ['Workers plan', PLAN],
-    ],
+    Tessera: toBoardLines(of, 1),
     'Managed Redis with a replica, one region': [
       ['2 nodes of 13 GB', MANAGED_REDIS_PAIR],
       servers(2, 'for the API in front of it'),
@@ -105,18 +131,30 @@ function toBoard(of: (operation: string, millions: number) => Line): Record<stri
   };
 }
 
-function toMail(of: (operation: string, millions: number) => Line): Record<string, readonly Line[]> {
-  const [users, tb] = [10_000, 5];
+/** The fee of Email Service, and what its delivery events use. */
+function sending(millions: number): Line {
+  const { recipient: _, ...events } = RECIPIENT_USAGE;
+  return [
+    `${millions} million recipients through Email Service, with their delivery events`,
+    priceOfSending(millions * 1e6) + millions * 1e6 * priceOf(events),
+  ];
+}
+
+/** @param users with 500 MB each; 20 messages in, 5 out, 100 lists and 50 opened a user and day. */
+const toMailLines = (of: ToLine, users: number): readonly Line[] => [
+  storedInR2((users * 0.5) / GB_PER_TB),
+  [`${(users * 20) / 1_000} GB of SQLite in ${users} mailboxes`, (users * 20 * STORED_PRICES.objectStorage) / 1_000],
+  of('mail-in', (users * 600) / 1e6),
+  of('mail-out', (users * 150) / 1e6),
+  sending((users * 150) / 1e6),
+  of('mail-list', (users * 3_000) / 1e6),
+  of('mail-open', (users * 1_500) / 1e6),
+  ['Workers plan', PLAN],
+];
+
+function toMail(of: ToLine): Record<string, readonly Line[]> {
   return {
-    Tessera: [
-      storedInR2(tb),
-      [`200 GB of SQLite in ${users} mailboxes`, 200 * STORED_PRICES.objectStorage],
-      of('mail-in', 6),
-      of('mail-out', 1.5),
-      of('mail-list', 30),
-      of('mail-open', 15),
-      ['Workers plan', PLAN],
-    ],
+    Tessera: toMailLines(of, 10_000),
     'Self-hosted, two locations': [servers(4, 'mail and its copy')],
   };
 }
@@ -139,16 +177,52 @@ const WORKLOADS = [
 const dollars = (amount: number): string => Math.round(amount).toLocaleString('en-US');
 const sumOf = (lines: readonly Line[]): number => lines.reduce((sum, [, amount]) => sum + amount, 0);
 
+const toLines =
+  (rows: readonly Row[]): ToLine =>
+  (operation, millions, isCold = false) => {
+    const find = (phase: Row['phase']) =>
+      rows.find((row) => row.operation === operation && row.warm === !isCold && row.phase === phase);
+    const perMillion =
+      (find('request')?.usd_per_million ?? Number.NaN) + (find('background')?.usd_per_million ?? Number.NaN);
+    const count = Math.round(millions * 1_000) / 1_000;
+    const what = `${count} million \`${operation}\`${isCold ? ' without the cache' : ''}`;
+    return [`${what} at $${perMillion.toFixed(2)} a million`, millions * perMillion];
+  };
+
+/** Dollars a month of a small, a middle and a large deployment of each product alone. */
+function toSummary(rows: readonly Row[]): string {
+  const of = toLines(rows);
+  const sizes = [
+    ['storage', [0.1, 1, 10].map((tb) => [tb < 1 ? `${tb * GB_PER_TB} GB` : `${tb} TB`, toStorageLines(of, tb)])],
+    [
+      'leaderboard',
+      [0.01, 1, 25].map((players) => [
+        players < 1 ? '10,000 players' : `${players} million players`,
+        toBoardLines(of, players),
+      ]),
+    ],
+    [
+      'mail',
+      [100, 1_000, 10_000].map((users) => [`${users.toLocaleString('en-US')} mailboxes`, toMailLines(of, users)]),
+    ],
+  ] as const;
+  const cells = sizes.map(([product, three]) => [
+    product,
+    ...three.map(([name, lines]) => `${name}: **$${dollars(sumOf(lines as readonly Line[]))}**`),
+  ]);
+  return [
+    SUMMARY_BEGIN,
+    '',
+    '| a month | small | middle | large |',
+    '|---|---|---|---|',
+    ...cells.map((row) => `| ${row.join(' | ')} |`),
+    '',
+    SUMMARY_END,
+  ].join('\n');
+}
+
 function toSection(rows: readonly Row[]): string {
-  const find = (operation: string, phase: Row['phase']) =>
-    rows.find((row) => row.operation === operation && row.warm && row.phase === phase);
-  const perMillion = (operation: string) =>
-    (find(operation, 'request')?.usd_per_million ?? Number.NaN) +
-    (find(operation, 'background')?.usd_per_million ?? Number.NaN);
-  const of = (operation: string, millions: number): Line => [
-    `${millions} million \`${operation}\` at $${perMillion(operation).toFixed(2)} a million`,
-    millions * perMillion(operation),
-  ];
+  const of = toLines(rows);
   const operations = rows
     .filter((row) => row.phase === 'request')
     .map((row) => {
@@ -196,7 +270,13 @@ function toSection(rows: readonly Row[]): string {
 export function toCostsPage(): string {
   const page = readFileSync(join(ROOT, 'docs/costs.md'), 'utf8');
   const rows = JSON.parse(readFileSync(join(ROOT, RESULTS_PATH), 'utf8')) as Row[];
-  const [before, after] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (before < 0 || after < before) throw new Error('docs/costs.md has lost the marks of its generated section');
-  return page.slice(0, before) + toSection(rows) + page.slice(after + END.length);
+  const withSummary = replaceBetween(page, [SUMMARY_BEGIN, SUMMARY_END], toSummary(rows));
+  return replaceBetween(withSummary, [BEGIN, END], toSection(rows));
+}
+
+/** @param marks first and last line of a generated section. */
+function replaceBetween(page: string, [begin, end]: readonly [string, string], section: string): string {
+  const [before, after] = [page.indexOf(begin), page.indexOf(end)];
+  if (before < 0 || after < before) throw new Error('docs/costs.md has lost the marks of a generated section');
+  return page.slice(0, before) + section + page.slice(after + end.length);
 }

@@ -39,6 +39,42 @@ function addWithoutRowid(directory: string, tables: readonly string[]): void {
   writeFileSync(path, changed.join('--> statement-breakpoint'));
 }
 
+const BREAKPOINT = '--> statement-breakpoint';
+
+/**
+ * Triggers that record the changes of a journaled table. SQLite drops them with the table, so they follow each of its creations. They
+ * look for the record first, because the conflict clause of the statement that fires a trigger overrides the trigger's own.
+ */
+function toTriggers(table: string, key: readonly string[]): string[] {
+  const record = (row: 'NEW' | 'OLD') => {
+    const values = key.map((column) => `${row}.\`${column}\``).join(', ');
+    const change = `SELECT COALESCE((SELECT number FROM age WHERE one = 1), 0) AS n, '${table}' AS t, json_array(${values}) AS k`;
+    const isKnown =
+      'EXISTS (SELECT 1 FROM directory_change d WHERE d.number = c.n AND d.table_name = c.t AND d.key = c.k)';
+    return `INSERT INTO directory_change(number, table_name, key) SELECT c.n, c.t, c.k FROM (${change}) c WHERE NOT ${isKnown};`;
+  };
+  const trigger = (event: string, rows: readonly ('NEW' | 'OLD')[]) =>
+    `\nCREATE TRIGGER \`journal_${table}_${event}\` AFTER ${event.toUpperCase()} ON \`${table}\` BEGIN ${rows.map(record).join(' ')} END;`;
+  return [trigger('insert', ['NEW']), trigger('update', ['OLD', 'NEW']), trigger('delete', ['OLD'])];
+}
+
+/** Adds the triggers of journaled tables that the newest migration creates; those of all tables if it creates their table of records. */
+function addTriggers(directory: string, journaled: Readonly<Record<string, readonly string[]>>): void {
+  const newest = readdirSync(directory)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .at(-1);
+  if (newest === undefined) return;
+  const path = join(directory, newest);
+  const sql = readFileSync(path, 'utf8');
+  const created = new Set(Array.from(sql.matchAll(/CREATE TABLE `(?:__new_)?(\w+)`/g), ([, table]) => table ?? ''));
+  const isFirst = created.has('directory_change');
+  const triggers = Object.entries(journaled).flatMap(([table, key]) =>
+    isFirst || created.has(table) ? toTriggers(table, key) : [],
+  );
+  writeFileSync(path, [sql.trimEnd(), ...triggers].join(BREAKPOINT));
+}
+
 async function generateMigrations(name: string): Promise<string | null> {
   const directory = join(ROOT, 'migrations', name);
   mkdirSync(join(ROOT, 'dist'), { recursive: true });
@@ -54,7 +90,10 @@ async function generateMigrations(name: string): Promise<string | null> {
     );
     if (!/No schema changes|migration file/.test(stdout)) throw new Error(`${stdout}${stderr}`);
     const isChanged = countMigrations(out) !== before;
-    if (isChanged && !isCheck) addWithoutRowid(out, DATABASES[name]?.withoutRowid ?? []);
+    if (isChanged && !isCheck) {
+      addWithoutRowid(out, DATABASES[name]?.withoutRowid ?? []);
+      addTriggers(out, DATABASES[name]?.journaled ?? {});
+    }
     if (isCheck && isChanged) return `migrations/${name} is out of date. Run npm run generate.`;
     if (isChanged) console.log(`wrote migrations/${name}`);
     return null;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { type MailUser, registerUser } from '../../test/support/mail/mail.ts';
 import { startServer } from '../../test/support/server.ts';
-import { launchChromium, openTab } from '../../test/web/browser/chromium.ts';
+import { openChromium, openTab } from '../../test/web/browser/chromium.ts';
 import { buildAll } from '../local/build.ts';
 
 const folder = join(import.meta.dirname, '../../docs/images');
@@ -17,7 +17,7 @@ await using server = await startServer({
   vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '1' },
   withoutRules: true,
 });
-const browser = await launchChromium();
+const browser = await openChromium();
 
 /** Takes a picture as PNG, because every viewer opens it, and PNG files with few colours are small. */
 async function shoot(page: Page, name: string): Promise<void> {

@@ -32,6 +32,8 @@ export interface LocalServerOptions {
   readonly withTwin?: boolean;
   /** Path of a script for that second Worker instead of the built one. */
   readonly twinScriptPath?: string;
+  /** Path of a script whose object classes are used instead of the Worker's own: objects of another version. */
+  readonly objectsScriptPath?: string;
   /** Names of additional databases with the tables of DIRECTORY, which serve as its replicas. */
   readonly directoryCopies?: readonly string[];
   /** Prints a line of the Workers' log. Default: prints it unchanged. */
@@ -54,6 +56,7 @@ export interface LocalServer {
 
 const WORKER_NAME = 'tessera';
 const TWIN_NAME = 'tessera-twin';
+const OBJECTS_NAME = 'tessera-objects';
 /**
  * A separate Worker serves the static assets through the ASSETS binding. If they were bound to the Worker itself, Miniflare would
  * send every request through its assets router, which takes four times as long as a small request.
@@ -72,34 +75,6 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     ratelimits[binding] = { ...ratelimits[binding], simple: { ...ratelimits[binding]?.simple, limit } };
   }
   await migrate(d1Databases, stateDirectory);
-  const scriptPath = options.scriptPath ?? join(WORKER_BUNDLE, 'index.js');
-  const toWorker = (name: string, script: string, port: number) => ({
-    ...workerOptions,
-    name,
-    modules: readModules(script),
-    modulesRoot: dirname(script),
-    d1Databases,
-    ratelimits,
-    serviceBindings: { ASSETS: ASSETS_WORKER_NAME },
-    bindings: {
-      ...workerOptions.bindings,
-      ...options.vars,
-      LOCAL: '1',
-      LOG_SAMPLE_PERCENT: options.vars.LOG_SAMPLE_PERCENT || '100',
-    },
-    unsafeDirectSockets: [{ host: options.host, port }],
-  });
-  const twin = {
-    ...toWorker(TWIN_NAME, options.twinScriptPath ?? join(WORKER_BUNDLE, 'index.js'), 0),
-    serviceBindings: { ASSETS: ASSETS_WORKER_NAME, TESSERA: WORKER_NAME },
-    durableObjects: Object.fromEntries(
-      Object.entries(workerOptions.durableObjects).map(([binding, designator]) => [
-        binding,
-        { ...designator, scriptName: WORKER_NAME },
-      ]),
-    ),
-    queueConsumers: undefined,
-  };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: options.host,
@@ -110,7 +85,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       ...(options.inspectorPort === undefined ? {} : { inspectorPort: options.inspectorPort }),
       resourcePersistencePath: stateDirectory,
       workers: [
-        toWorker(WORKER_NAME, scriptPath, options.port),
+        ...listWorkers(options, { ...workerOptions, d1Databases, ratelimits }),
         {
           name: ASSETS_WORKER_NAME,
           modules: true,
@@ -118,7 +93,6 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
           compatibilityDate: workerOptions.compatibilityDate,
           assets: { ...assets, run_worker_first: false, routerConfig: { has_user_worker: false } },
         },
-        ...(options.withTwin ? [twin] : []),
         ...(options.beside ?? []),
       ] as Record<string, unknown>[],
     } as unknown as Parameters<typeof convertV4MiniflareOptions>[0]),
@@ -138,6 +112,49 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
       await miniflare.dispose();
     },
   };
+}
+
+/** The Worker under test, and the one with its objects and its twin if the options ask for them. */
+function listWorkers(
+  options: LocalServerOptions,
+  workerOptions: Pick<WorkerOptions, 'bindings' | 'durableObjects'> & Record<string, unknown>,
+): Record<string, unknown>[] {
+  const scriptPath = options.scriptPath ?? join(WORKER_BUNDLE, 'index.js');
+  const toWorker = (name: string, script: string, port: number) => ({
+    ...workerOptions,
+    name,
+    modules: readModules(script),
+    modulesRoot: dirname(script),
+    serviceBindings: { ASSETS: ASSETS_WORKER_NAME },
+    bindings: {
+      ...workerOptions.bindings,
+      ...options.vars,
+      LOCAL: '1',
+      LOG_SAMPLE_PERCENT: options.vars.LOG_SAMPLE_PERCENT || '100',
+    },
+    unsafeDirectSockets: [{ host: options.host, port }],
+  });
+  /** The object classes of another Worker. */
+  const objectsOf = (scriptName: string) =>
+    Object.fromEntries(
+      Object.entries(workerOptions.durableObjects).map(([binding, to]) => [binding, { ...to, scriptName }]),
+    );
+  const twin = {
+    ...toWorker(TWIN_NAME, options.twinScriptPath ?? join(WORKER_BUNDLE, 'index.js'), 0),
+    serviceBindings: { ASSETS: ASSETS_WORKER_NAME, TESSERA: WORKER_NAME },
+    durableObjects: objectsOf(WORKER_NAME),
+    queueConsumers: undefined,
+  };
+  const { objectsScriptPath } = options;
+  const main = {
+    ...toWorker(WORKER_NAME, scriptPath, options.port),
+    ...(objectsScriptPath === undefined ? {} : { durableObjects: objectsOf(OBJECTS_NAME) }),
+  };
+  const objects =
+    objectsScriptPath === undefined
+      ? []
+      : [{ ...toWorker(OBJECTS_NAME, objectsScriptPath, 0), queueConsumers: undefined }];
+  return [main, ...objects, ...(options.withTwin ? [twin] : [])];
 }
 
 type Databases = Record<string, { id: string }>;

@@ -58,7 +58,7 @@ export async function startSmtpBridge(options: SmtpBridgeOptions): Promise<Runni
     },
     onRcptTo(address, session, done) {
       const from = session.envelope.mailFrom ? toEnvelopeAddress(session.envelope.mailFrom.address) : '';
-      checkRecipient(options, from, address.address).then(
+      checkRecipient(options, { from, to: address.address, recipients: session.envelope.rcptTo.length }).then(
         (reply) => (isAccepted(reply) ? done() : done(toError(reply.smtp_code, reply.detail))),
         (error: unknown) => done(toServiceFault(error)),
       );
@@ -86,11 +86,18 @@ function toEnvelopeAddress(address: string): string {
 
 const isAccepted = (reply: RecipientReply): boolean => reply.smtp_code >= 200 && reply.smtp_code < 300;
 
-async function checkRecipient(options: SmtpBridgeOptions, from: string, to: string): Promise<RecipientReply> {
+interface RecipientCheck {
+  readonly from: string;
+  readonly to: string;
+  /** Number of recipients of this message that were accepted before. */
+  readonly recipients: number;
+}
+
+async function checkRecipient(options: SmtpBridgeOptions, check: RecipientCheck): Promise<RecipientReply> {
   const response = await fetch(`${options.url}/v1/inbound/check`, {
     method: 'POST',
     headers: { authorization: `Bearer ${options.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ from, to }),
+    body: JSON.stringify(check),
     signal: AbortSignal.timeout(SERVICE_TIMEOUT_MS),
   });
   const reply: unknown = await response.json();

@@ -3,6 +3,7 @@
  * all its requests, and nothing bounds it by itself.
  */
 import type { ESTree } from 'vite';
+import { rootOf } from './parameter-writes.ts';
 import { childrenOf, isFunction, nodesIn, type Source } from './source.ts';
 
 /** Classes whose objects hold no state after they are made. `Map` and `Set` with content are judged by their use. */
@@ -35,13 +36,6 @@ function variablesOf(program: ESTree.Program): Variable[] {
       );
     return [];
   });
-}
-
-/** The name of the variable that an expression begins with: `a` for `a.b[c]`. */
-function rootOf(node: ESTree.Node): string {
-  if (node.type === 'MemberExpression') return rootOf(node.object);
-  if (node.type === 'TSNonNullExpression' || node.type === 'TSAsExpression') return rootOf(node.expression);
-  return node.type === 'Identifier' ? node.name : '';
 }
 
 /** The name of the variable whose content a node changes, or an empty string. */

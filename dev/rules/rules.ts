@@ -1,6 +1,7 @@
 /** The rules of CONTRIBUTING.md about the size of the code and about its state. */
 import { functionsOf, type NamedFunction } from './functions.ts';
 import { moduleStateOf } from './module-state.ts';
+import { parameterWritesOf } from './parameter-writes.ts';
 import { selectStarsOf } from './select-star.ts';
 import { parseSource, type Source } from './source.ts';
 
@@ -59,6 +60,9 @@ const ofState: Rule['violationsIn'] = ({ file, source }) =>
     ? moduleStateOf(source).map((name) => [`${file}: ${name}`, 1])
     : [];
 
+const ofParameterWrites: Rule['violationsIn'] = ({ file, source }) =>
+  source ? parameterWritesOf(source).map(([name, writes]) => [`${file}: ${name}`, writes]) : [];
+
 export const RULES: readonly Rule[] = [
   {
     name: 'long_functions',
@@ -80,6 +84,11 @@ export const RULES: readonly Rule[] = [
     name: 'module_state',
     text: 'A module of `workers/` or `durable-objects/` has no state that is not listed.',
     violationsIn: ofState,
+  },
+  {
+    name: 'parameter_writes',
+    text: 'An exported function does not assign to a member of a parameter. What it finds out, it returns.',
+    violationsIn: ofParameterWrites,
   },
 ];
 

@@ -44,12 +44,23 @@ export interface ScoreUpdate {
 export type ScoreError =
   | { readonly kind: 'season_sealed' }
   | { readonly kind: 'event_conflict'; readonly points: number }
-  | { readonly kind: 'score_overflow' };
+  | { readonly kind: 'score_overflow' }
+  | { readonly kind: 'points_per_day_exceeded'; readonly pointsMax: number; readonly pointsLeft: number }
+  | { readonly kind: 'unavailable' };
 
-export interface ScoreOutcome {
+/** A rank by the counts that one shard has. */
+export interface CountedRank {
+  readonly rank: number;
+  /**
+   * Whether the rank is an estimate, because players of other shards have scores near this one, or are not known yet. Objects of 0.2.0
+   * do not say it; their ranks are exact.
+   */
+  readonly isEstimated?: boolean;
+}
+
+export interface ScoreOutcome extends CountedRank {
   readonly userName: string;
   readonly score: number;
-  readonly rank: number;
   readonly isDuplicate: boolean;
 }
 
@@ -61,6 +72,15 @@ export interface ScoreAnswer<R = ScoreResult> {
   readonly asOf: number;
   /** Time at which the scores were written, in milliseconds since 1970. A list as of a later time includes them. */
   readonly writtenAt: number;
+  /** Views that show lists of the season (`REGION:NUMBER`), as the shard last heard. Objects of 0.2.0 do not say it. */
+  readonly views?: readonly string[];
+}
+
+/** The time of the last post to a shard that the lists of a view must have. */
+export interface PostMark {
+  readonly shard: number;
+  /** `writtenAt` of the post. */
+  readonly writtenAt: number;
 }
 
 /** Status of a shard of a season. */
@@ -70,6 +90,16 @@ export interface ShardStatus {
   /** Time at which the season object last received an answer of this shard, in milliseconds since 1970. */
   readonly asOf: number;
   readonly isAvailable: boolean;
+}
+
+export type CountedEntry = TopEntry & CountedRank;
+
+/** What one shard knows of some players. */
+export interface ShardStandings {
+  /** Entries in the order of the requested user ids; null for a player who is not listed. */
+  readonly entries: readonly (CountedEntry | null)[];
+  readonly players: number;
+  readonly asOf: number;
 }
 
 export interface Standings {
@@ -150,6 +180,8 @@ export interface CorrectedPlayer {
   readonly score: number;
   /** The player's rank; null while the player is hidden. */
   readonly rank: number | null;
+  /** See `CountedRank`. */
+  readonly isEstimated?: boolean;
   readonly isHidden: boolean;
 }
 

@@ -26,9 +26,10 @@
 import { answerClose } from '../../workers/shared/json/web-socket.ts';
 import { ok, type Result } from '../../workers/shared/pure/result.ts';
 import { settingsOf } from '../../workers/shared/settings/settings.ts';
+import { findOutsideNumber } from '../../workers/shared/stores/object-ages.ts';
 import { runInvocation, withTrace } from '../../workers/shared/telemetry/invocation.ts';
 import { runWakes } from './alarm/wakes.ts';
-import { OwnReads } from './calls/own-reads.ts';
+import { RestoreCalls } from './calls/restore-calls.ts';
 import type { EventMessage } from './contract/changes.ts';
 import type { MailboxProfile, NamespaceOwner, NewMailbox, NoMailbox } from './contract/mailbox.ts';
 import { takeCredentials } from './credentials/credential-store.ts';
@@ -38,8 +39,10 @@ import { createRoleFolders } from './messages/folder-store.ts';
 
 /** While PRODUCTS does not include mail, the alarm checks it again at this interval. */
 const ABSENT_MS = 3_600_000;
+/** While the mailbox is in an earlier state, the alarm looks again at this interval. */
+const PUT_BACK_MS = 60_000;
 
-export class Mailbox extends OwnReads {
+export class Mailbox extends RestoreCalls {
   /** Creates the mailbox with its folders. If it exists, updates its type and limit only. */
   async createMailbox(mailbox: NewMailbox): Promise<void> {
     const { now } = this.transactions;
@@ -106,9 +109,18 @@ export class Mailbox extends OwnReads {
     await this.ctx.storage.put('owner', owner);
   }
 
+  /** Whether the mailbox is in an earlier state, in which it must not send, delete or save anything. */
+  async #isPutBack(): Promise<boolean> {
+    const { isLeaving, number } = this.transactions;
+    if (isLeaving) return true;
+    const mailbox = this.transactions.read((_, { userId }) => ok(userId));
+    return mailbox.ok && number < (await findOutsideNumber(this.env, 'mailboxes', mailbox.value));
+  }
+
   override async alarm(): Promise<void> {
     // While the deployment does not serve mail, the alarm does no work. Waiting mail stays.
     if (!settingsOf(this.env).PRODUCTS.includes('mail')) return this.ctx.storage.setAlarm(Date.now() + ABSENT_MS);
+    if (await this.#isPutBack()) return this.ctx.storage.setAlarm(Date.now() + PUT_BACK_MS);
     const { opened: database, memory, now, ledgerDelayMs } = this.transactions;
     if (!database) return;
     const userId = readMailbox(database.sql)?.userId;

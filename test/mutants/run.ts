@@ -6,6 +6,8 @@
  *   --file <text>         only files whose name contains the text
  *   --tests <glob>        only these unit tests, for each time that it is given. Much faster; kills by others are not seen
  *   --concurrency <n>     test processes, 2 by default
+ *   --seeded              the faults of `seeded-faults.ts` instead, which are anywhere in the product
+ *   --id <id>             only this seeded fault, for each time that it is given
  *
  * Mutants of texts, regular expressions, object and array literals and whole blocks are left out: most of them change a
  * message or do not compile. A kill by time-out counts. Random tests use one seed, so a run can be repeated.
@@ -16,6 +18,7 @@ import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
 import { EQUIVALENT_MUTANTS } from './equivalent-mutants.ts';
 import { addNumberMutator } from './number-mutator.ts';
+import { runSeeded } from './seeded.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const KILLED_PERCENT_MIN = 90;
@@ -47,8 +50,11 @@ const { values } = parseArgs({
     file: { type: 'string', default: '' },
     tests: { type: 'string', multiple: true },
     concurrency: { type: 'string', default: '2' },
+    seeded: { type: 'boolean', default: false },
+    id: { type: 'string', multiple: true, default: [] },
   },
 });
+if (values.seeded) process.exit(runSeeded(values.id) ? 0 : 1);
 const allFolders = globSync('{workers,durable-objects,web}/**/domain', { cwd: ROOT }).sort();
 const folders = allFolders.filter((folder) => folder.includes(values.folder));
 const mutated = folders

@@ -67,6 +67,17 @@ function RuleFields({ board, isNew }: { board: Board; isNew: boolean }) {
           defaultValue={board.max_points_per_post ?? 1_000_000}
         />
       </label>
+      <label className="field">
+        <span>{t.mostPerDay}</span>
+        <input
+          name="max_points_per_day"
+          type="number"
+          min={1}
+          max={Number.MAX_SAFE_INTEGER}
+          defaultValue={board.max_points_per_day ?? ''}
+        />
+        <span className="muted small">{t.mostPerDayRule}</span>
+      </label>
       <label className="check">
         <input type="checkbox" name="public" defaultChecked={board.public} />
         {t.public}
@@ -92,12 +103,14 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
     // The rules of an existing board are disabled fields, which browsers do not send, so take them from the board.
     const choose = (name: 'sort' | 'operator' | 'period') => String(form.get(name) ?? board[name]);
     const title = String(form.get('title')).trim();
+    const perDay = String(form.get('max_points_per_day') ?? '');
     const rules = {
       sort: choose('sort'),
       operator: choose('operator'),
       period: choose('period'),
       public: form.has('public'),
       max_points_per_post: Number(form.get('max_points_per_post')),
+      max_points_per_day: perDay === '' ? null : Number(perDay),
     };
     const body = isDefault ? { title } : { title, ...rules };
     const id = isNew ? String(form.get('board')).trim() : board.board;

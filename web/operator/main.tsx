@@ -12,6 +12,7 @@ import { operatorTexts } from '../shared/texts/operator.ts';
 import { Audit } from './audit.tsx';
 import { Boards } from './boards.tsx';
 import { Domains } from './domains.tsx';
+import { Sending } from './sending.tsx';
 import './operator.css';
 import { Outbound, Quarantine } from './outbound.tsx';
 import { Overview } from './overview.tsx';
@@ -27,6 +28,7 @@ const t = operatorTexts.page;
 const TABS = [
   ['overview', Overview, null],
   ['outbound', Outbound, 'mail'],
+  ['sending', Sending, 'mail'],
   ['quarantine', Quarantine, 'mail'],
   ['domains', Domains, 'mail'],
   ['storage', Storage, 'storage'],

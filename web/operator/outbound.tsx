@@ -51,6 +51,7 @@ interface Failure {
   detail: string;
   recipients: string[];
   created_at: string;
+  can_retry: boolean;
 }
 
 const diagnoses = (): Record<Diagnosis, [string, string]> => ({
@@ -167,13 +168,15 @@ export function Outbound() {
               {one.detail} <span className="muted small">{one.recipients.join(', ')}</span>
             </span>
             <span className="muted small">{formatDateTime(one.created_at)}</span>
-            <button
-              type="button"
-              className="small"
-              onClick={() => retry(one.id, one.kind === 'delivery' ? one.recipients : null, reload)}
-            >
-              {t.tryAgain}
-            </button>
+            {one.can_retry && (
+              <button
+                type="button"
+                className="small"
+                onClick={() => retry(one.id, one.kind === 'delivery' ? one.recipients : null, reload)}
+              >
+                {t.tryAgain}
+              </button>
+            )}
           </li>
         )}
       </PagedList>

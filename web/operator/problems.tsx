@@ -39,8 +39,14 @@ interface Problem {
   collector?: Pick<Collector, 'collector' | 'database'>;
 }
 
+/** Health names a database that was put back to an earlier state with a whole sentence. */
+const toStoreProblem = (name: string): Problem =>
+  / was put back /.test(name)
+    ? { id: name, isBad: true, title: name, text: t.storeOlderDo }
+    : { id: name, isBad: true, title: fill(t.store, { name }), text: t.storeDo };
+
 const ofHealth = ({ unavailable = [], misconfigured = [], warnings }: Health): Problem[] => [
-  ...unavailable.map((name) => ({ id: name, isBad: true, title: fill(t.store, { name }), text: t.storeDo })),
+  ...unavailable.map(toStoreProblem),
   ...misconfigured.map(({ name, message }) => ({
     id: name,
     isBad: true,
@@ -68,9 +74,10 @@ const ofCollectors = (collectors: readonly Collector[]): Problem[] =>
   });
 
 async function findMailProblems(): Promise<Problem[]> {
-  const [queue, failures] = await Promise.all([
+  const [queue, failures, complaints] = await Promise.all([
     requestJson<{ diagnosis: string }>('/v1/outbound?limit=1'),
-    requestJson<{ data: unknown[]; next_cursor: string | null }>('/v1/outbound/errors?limit=100'),
+    requestJson<{ data: { kind: string }[]; next_cursor: string | null }>('/v1/outbound/errors?limit=100'),
+    requestJson<{ data: { user_id: string; held: boolean }[] }>('/v1/outbound/complaints'),
   ]);
   const found: Problem[] = [];
   if (queue.diagnosis !== 'healthy') {
@@ -83,7 +90,13 @@ async function findMailProblems(): Promise<Problem[]> {
       tab: 'outbound',
     });
   }
-  const count = failures.data.length;
+  const held = new Set(complaints.data.filter((one) => one.held).map((one) => one.user_id)).size;
+  if (held > 0) {
+    const title = plural(t.heldSending, held);
+    found.push({ id: 'held', isBad: true, title, text: t.heldSendingDo, tab: 'sending' });
+  }
+  // Complaints are counted above. Domains that cannot send are warnings of health.
+  const count = failures.data.filter(({ kind }) => kind !== 'complaint' && kind !== 'sending').length;
   if (count > 0) {
     const title = fill(t.failed, {
       count: plural(operatorTexts.counts.messages, count) + (failures.next_cursor ? '+' : ''),

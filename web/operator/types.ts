@@ -18,6 +18,8 @@ export interface Board {
   /** API path of the board's logo. */
   logo?: string | null;
   max_points_per_post?: number;
+  /** Null without a limit. */
+  max_points_per_day?: number | null;
 }
 
 /** One hour of `GET /v1/metrics/history`. */

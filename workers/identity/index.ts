@@ -93,7 +93,7 @@ export { toOtpAuthUrl } from './secrets/totp.ts';
 export { createLoginStore } from './store/login-store.ts';
 export { createPasskeyStore } from './store/passkey-store.ts';
 export { createRecoveryStore } from './store/recovery-store.ts';
-export { raiseGeneration } from './store/revocation-store.ts';
+export { raiseGeneration, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 export { endingCredentials, registerUserObligation, type UserObligation } from './users/obligations.ts';
 export {
   type AccessKeyRow,

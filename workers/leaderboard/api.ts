@@ -12,7 +12,7 @@ import { addLogos } from './routes/logo-routes.ts';
 import { BOARD_MOUNT, DEFAULT_MOUNT } from './routes/mounts.ts';
 import { addOperatorRoutes } from './routes/operator-routes.ts';
 import { addScores } from './routes/score-routes.ts';
-import { addDistribution, addSeasons } from './routes/season-routes.ts';
+import { addDistribution, addSeasons, addShardLoss } from './routes/season-routes.ts';
 import { addStandings } from './routes/standings-routes.ts';
 import { addWebhooks } from './routes/webhook-routes.ts';
 
@@ -43,6 +43,7 @@ export function createApi(): OpenAPIHono<JsonApiEnv> {
     addStandings(api, mount);
     addSeasons(api, mount);
     addDistribution(api, mount);
+    addShardLoss(api, mount);
     addOperatorRoutes(api, mount);
   }
   addBoards(api);

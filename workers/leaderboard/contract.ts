@@ -88,6 +88,9 @@ export const boardRulesSchema = z.strictObject({
   period: z.enum(PERIODS).openapi({ description: 'A season of the board. Weeks begin on Monday. All in UTC' }),
   public: z.boolean().openapi({ description: 'Whether everyone may read it' }),
   max_points_per_post: z.int().min(1).max(BOARD_POINTS_MAX).default(POINTS_MAX),
+  max_points_per_day: z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().default(null).openapi({
+    description: 'Maximum of points that a player gets in a day of UTC; null without a limit. Needs the operator `sum`',
+  }),
 });
 /** Schema of a change of the board `default`. Its rules never change, so they may be omitted. */
 export const defaultBoardSchema = boardRulesSchema.partial().required({ title: true });
@@ -97,6 +100,9 @@ export const boardSchema = boardRulesSchema
     logo: z.string().nullable().openapi({
       description: 'Path of its logo, which changes with the picture',
       example: '/v1/boards/races/logo/3f9c2d1e5b7a4860',
+    }),
+    max_points_per_day_from: asOfSchema.nullable().openapi({
+      description: 'Time from which `max_points_per_day` holds: 30 seconds after a change. Null if it never changed',
     }),
     created_at: asOfSchema.nullable(),
   })
@@ -117,12 +123,18 @@ const entrySchema = z
   .object({ user_id: z.string(), user_name: z.string(), rank: z.int(), score: z.int() })
   .openapi('LeaderboardEntry');
 
+/** Present if the rank of a write is an estimate. */
+export const rankExactSchema = z.literal(false).optional().openapi({
+  description:
+    'Present if the rank is an estimate: other players have scores near this one. A read of the player is exact',
+});
+
 export const scoredSchema = z
   .object({
-    user_info: entrySchema.extend({ season: z.string() }),
+    user_info: entrySchema.extend({ season: z.string(), rank_exact: rankExactSchema }),
     duplicate: z.boolean(),
     as_of: asOfSchema.openapi({
-      description: 'The rank is exact as of this time. That of a duplicate is the first one',
+      description: 'Without `rank_exact`, the rank is exact as of this time. That of a duplicate is the first one',
     }),
     written_at: asOfSchema.openapi({ description: 'For `min_as_of` of a read that has to count this post' }),
   })

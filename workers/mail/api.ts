@@ -2,9 +2,11 @@
 import { allowJson, createRoutes } from '../shared/json/json-api.ts';
 import { addJmap } from './jmap/index.ts';
 import { addAccountAddresses } from './routes/account-addresses.ts';
+import { addAccountRestores } from './routes/account-restores.ts';
 import { addAccounts } from './routes/accounts.ts';
 import { addAddressForwards } from './routes/address-forwards.ts';
 import { addAuth } from './routes/auth.ts';
+import { addComplaints } from './routes/complaints.ts';
 import { addConfirmation } from './routes/confirmed.ts';
 import { addContacts } from './routes/contacts.ts';
 import { addDomains } from './routes/domains.ts';
@@ -32,6 +34,8 @@ import { addRecovery } from './routes/recovery.ts';
 import { addSearch } from './routes/search.ts';
 import { addSenders } from './routes/senders.ts';
 import { addSending } from './routes/sending.ts';
+import { addSendingState } from './routes/sending-state.ts';
+import { addSuppressions } from './routes/suppressions.ts';
 import { addTransfer } from './routes/transfer.ts';
 
 /**
@@ -51,6 +55,7 @@ addAppTokens(mailApi);
 addAccessKeys(mailApi);
 addAddresses(mailApi);
 addAccounts(mailApi);
+addAccountRestores(mailApi);
 addAccountAddresses(mailApi);
 addRecovery(mailApi);
 addPasskeyLogin(mailApi);
@@ -75,6 +80,9 @@ addAddressForwards(mailApi);
 addSending(mailApi);
 addInbound(mailApi);
 addOutbound(mailApi);
+addSuppressions(mailApi);
+addComplaints(mailApi);
+addSendingState(mailApi);
 addDomains(mailApi);
 addQuarantine(mailApi);
 addJmap(mailApi);

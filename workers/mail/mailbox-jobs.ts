@@ -11,6 +11,7 @@ import type { AutomaticSend, OutboxSnapshot } from '../../durable-objects/mail/c
 
 import { createClock } from '../shared/settings/clock.ts';
 import { userDatabaseOf } from '../shared/stores/directories.ts';
+import { guardedEnv } from '../shared/stores/guarded-database.ts';
 import { callInTrace, currentInvocation, runInvocation } from '../shared/telemetry/invocation.ts';
 import { deleteBlobs, getBlob, putBlob } from './bindings/blobs.ts';
 import { publishLedger, publishOutbox } from './store/queue-store.ts';
@@ -22,6 +23,10 @@ import { publishLedger, publishOutbox } from './store/queue-store.ts';
 const LESSON_BYTES_MAX = 1024 * 1024;
 
 export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
+  constructor(ctx: ExecutionContext, env: Env) {
+    super(ctx, guardedEnv(env));
+  }
+
   async inTrace(traceId: string, method: string, args: unknown[]): Promise<unknown> {
     return callInTrace(this, this.env, traceId, method, args);
   }

@@ -22,6 +22,7 @@ export const mail = {
   objectClasses: ['Mailbox'],
   obligation: mailboxObligation,
   queue: { suffix: '-mail-outbound', owns: () => true },
+  events: { suffix: '-mail-events', owns: () => true },
   receiveEmail: async (message, env, ctx) =>
     (await import('./inbound/accept/receive-email.ts')).receiveEmail(message, env, ctx),
   load: () => import('./api.ts'),

@@ -8,8 +8,12 @@ import { readHints } from './bindings/hints.ts';
 import { findSilentMailboxes } from './bindings/namespace-owner.ts';
 import { dkimSecrets, transportSecrets } from './domains/sealed-secrets.ts';
 import { collectOrphans } from './maintenance/orphans.ts';
+import { findOlderMailboxes, readOlderMailboxGauge } from './maintenance/restore-mailbox.ts';
+import { consumeDeliveryEvents } from './outbound/delivery-events.ts';
+import { removeOldErrors } from './outbound/old-errors.ts';
 import { logQueue, readMailGauges } from './outbound/queue-metrics.ts';
 import { sendDue } from './outbound/send-due.ts';
+import { findSendingWarnings } from './outbound/sending-problems.ts';
 import { createForwardInvitationStore } from './store/forward-invitation-store.ts';
 
 /**
@@ -27,6 +31,7 @@ async function runMailSchedule(controller: ScheduledController, env: Env): Promi
   // There are two cron triggers: one per minute, and this daily one.
   if (controller.cron !== '* * * * *') {
     for (const database of boundDirectories(env)) await createForwardInvitationStore(database).pruneInvitations(now);
+    await removeOldErrors(env);
     return;
   }
   await logQueue(env);
@@ -36,7 +41,9 @@ async function runMailSchedule(controller: ScheduledController, env: Env): Promi
 export const work: ProductWork = {
   schedules: { mail: runMailSchedule },
   consume: consumeMail,
-  readGauges: readMailGauges,
+  consumeEvents: (batch, env) => runInvocation(env, undefined, () => consumeDeliveryEvents(env, batch)),
+  readGauges: async (env) => [...(await readMailGauges(env)), await readOlderMailboxGauge(env)],
   findSilent: findSilentMailboxes,
+  findWarnings: async (env) => [...(await findOlderMailboxes(env)), ...(await findSendingWarnings(env))],
   secrets: [dkimSecrets, transportSecrets],
 };

@@ -17,8 +17,8 @@ export async function runSchedules(
 }
 
 /**
- * Passes a batch of queue messages to their products. Messages of a product that is not served are acknowledged: each is only a
- * hint, and cron or an alarm finds the work again.
+ * Passes a batch of queue messages to their products. Messages of a product that is not served are acknowledged: a hint is found
+ * again by cron or an alarm, and an event only improves what is shown of sent mail.
  */
 export async function consumeQueue(
   products: readonly Product[],
@@ -26,13 +26,17 @@ export async function consumeQueue(
   env: Env,
   ctx: ExecutionContext,
 ): Promise<void> {
-  const readers = products.filter(({ queue }) => queue && batch.queue.endsWith(queue.suffix));
-  if (readers.length === 0) throw new Error(`the queue ${batch.queue} belongs to no product`);
-  const served = readers.filter((reader) => isServed(env, reader));
-  for (const message of batch.messages) if (!served.some(({ queue }) => queue?.owns(message))) message.ack();
-  for (const { queue, work } of served) {
-    const messages = batch.messages.filter((message) => queue?.owns(message));
-    if (messages.length > 0) await (await work()).consume?.({ ...toPlain(batch), messages }, env, ctx);
+  const readers = products.flatMap((product) => [
+    ...(product.queue ? [{ product, queue: product.queue, consumer: 'consume' as const }] : []),
+    ...(product.events ? [{ product, queue: product.events, consumer: 'consumeEvents' as const }] : []),
+  ]);
+  const here = readers.filter(({ queue }) => batch.queue.endsWith(queue.suffix));
+  if (here.length === 0) throw new Error(`the queue ${batch.queue} belongs to no product`);
+  const served = here.filter(({ product }) => isServed(env, product));
+  for (const message of batch.messages) if (!served.some(({ queue }) => queue.owns(message))) message.ack();
+  for (const { product, queue, consumer } of served) {
+    const messages = batch.messages.filter((message) => queue.owns(message));
+    if (messages.length > 0) await (await product.work())[consumer]?.({ ...toPlain(batch), messages }, env, ctx);
   }
 }
 

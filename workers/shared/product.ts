@@ -31,6 +31,8 @@ export interface Product {
   readonly witness?: RevocationWitness;
   /** Its messages in a queue. Products can share a queue. */
   readonly queue?: ProductQueue;
+  /** Events of Cloudflare in a queue. */
+  readonly events?: ProductQueue;
   /** Receives an email. The sender tries again if this fails. */
   readonly receiveEmail?: (message: ForwardableEmailMessage, env: Env, ctx: ExecutionContext) => Promise<void>;
   /** Loads the JSON API. Its schemas are most of what an isolate evaluates. */
@@ -72,12 +74,16 @@ export interface AllProducts {
 
 export type Schedule = (controller: ScheduledController, env: Env, ctx: ExecutionContext) => Promise<void>;
 
+type Consume = (batch: MessageBatch, env: Env, ctx: ExecutionContext) => Promise<void>;
+
 /** A product's background work, `work` in `workers/<product>/work.ts`. */
 export interface ProductWork {
   /** Run by both cron triggers, one per minute and one per day. Logs name a failed one by its key. */
   readonly schedules?: Readonly<Record<string, Schedule>>;
   /** Handles messages of the product's queue. */
-  readonly consume?: (batch: MessageBatch, env: Env, ctx: ExecutionContext) => Promise<void>;
+  readonly consume?: Consume;
+  /** Handles events of the product's second queue. */
+  readonly consumeEvents?: Consume;
   /** Gauges for `GET /v1/metrics`. */
   readonly readGauges?: ReadGauges;
   /** Parts that do not answer, for health. */

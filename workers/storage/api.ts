@@ -6,6 +6,7 @@ import { addBucketPolicyRoute } from './operator/bucket-policy.ts';
 import { addCheckRoutes } from './operator/checks.ts';
 import { addCollectionRoute } from './operator/collection.ts';
 import { addDirectoryRecoveryRoute } from './operator/directory-recovery.ts';
+import { addDoubtRoute } from './operator/doubt.ts';
 import { addJobRoutes } from './operator/jobs.ts';
 import { addQuotaRoutes } from './operator/quotas.ts';
 import { addRecoveryRoutes } from './operator/recovery.ts';
@@ -35,6 +36,8 @@ export function createApi(): OpenAPIHono<JsonApiEnv> {
 export function createDirectoryApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   guard(api, '/v1/storage/directory/*');
+  guard(api, '/v1/storage/doubt');
+  addDoubtRoute(api);
   addDirectoryRecoveryRoute(api);
   return api;
 }

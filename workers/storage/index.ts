@@ -11,7 +11,7 @@
  * April 2023. Owners may create a bucket that they own again (us-east-1).
  */
 import { createClock } from '../shared/settings/clock.ts';
-import { MisconfiguredError } from '../shared/settings/settings.ts';
+import { findMisconfigured } from '../shared/settings/settings.ts';
 import { s3Failure } from './domain/failure.ts';
 import { createEngine } from './engine/index.ts';
 import { answerS3 } from './s3/pipeline.ts';
@@ -31,7 +31,6 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
         origin,
         client: request.cf as IncomingRequestCfProperties | undefined,
       }),
-      origin,
       now: clock(),
       requestId,
       cache: caches.default,
@@ -39,8 +38,9 @@ export async function serveStorage(request: Request, env: Env, ctx: ExecutionCon
     };
     return await answerS3(request, wire);
   } catch (error) {
-    if (!(error instanceof MisconfiguredError)) throw error;
-    const response = failureAnswer(misconfiguredFailure(error), '/', requestId, request.method);
+    const found = findMisconfigured(error);
+    if (found === null) throw error;
+    const response = failureAnswer(misconfiguredFailure(found), '/', requestId, request.method);
     response.headers.set('x-request-id', requestId);
     return response;
   }

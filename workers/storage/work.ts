@@ -1,7 +1,7 @@
 /** The background work of object storage, and of DIRECTORY in every deployment. */
 import type { ProductWork } from '../shared/product.ts';
 import { findDamagedObjects, readStorageGauges } from './maintenance/damaged-objects.ts';
-import { findLostDatabases } from './maintenance/lost-stores.ts';
+import { findLostDatabases, findOlderDatabases, readOlderGauge } from './maintenance/lost-stores.ts';
 import { findMissingCopies } from './maintenance/missing-copies.ts';
 import { consumeStorageTasks, runDirectorySchedule, runStorageSchedule } from './maintenance/schedule.ts';
 
@@ -15,6 +15,7 @@ export const work: ProductWork = {
 export const directoryWork: ProductWork = {
   schedules: { directory: runDirectorySchedule },
   consume: consumeStorageTasks,
-  findSilent: findLostDatabases,
+  readGauges: readOlderGauge,
+  findSilent: async (env) => (await Promise.all([findLostDatabases(env), findOlderDatabases(env)])).flat(),
   findWarnings: async (env) => (await Promise.all([findDamagedObjects(env), findMissingCopies(env)])).flat(),
 };

@@ -12,6 +12,8 @@ const RECORD_BYTES = 32;
  */
 export const EVENTS_PER_PAGE = 4_096;
 const NOBODY = 0;
+/** Highest bit of a stored rank: the rank was an estimate. No board has so many players. */
+const ESTIMATED = 2 ** 31;
 
 export interface PlayerEvent {
   readonly slot: number;
@@ -21,6 +23,8 @@ export interface PlayerEvent {
   readonly score: number;
   /** The player's rank in the first answer to the event. */
   readonly rank: number;
+  /** Whether that rank was an estimate. */
+  readonly isEstimated: boolean;
   /** The player's name at the time of the event; null if it is the `user_id`. */
   readonly userName: string | null;
 }
@@ -63,14 +67,14 @@ export class EventPage {
     return this.#size === this.#slots.length;
   }
 
-  add({ slot, hash, points, score, rank, userName }: PlayerEvent): void {
+  add({ slot, hash, points, score, rank, isEstimated, userName }: PlayerEvent): void {
     const place = this.#size++;
     this.#slots[place] = slot;
     this.#records.set(hash, place * RECORD_BYTES);
     const view = this.#view(place);
     view.setUint32(16, points);
     view.setFloat64(20, score);
-    view.setUint32(28, rank);
+    view.setUint32(28, isEstimated ? rank + ESTIMATED : rank);
     this.#userNames[place] = userName;
   }
 
@@ -92,12 +96,14 @@ export class EventPage {
 
   read(place: number): PlayerEvent {
     const view = this.#view(place);
+    const rank = view.getUint32(28);
     return {
       slot: this.#slotAt(place),
       hash: this.#hashAt(place),
       points: view.getUint32(16),
       score: view.getFloat64(20),
-      rank: view.getUint32(28),
+      rank: rank % ESTIMATED,
+      isEstimated: rank >= ESTIMATED,
       userName: this.#userNames[place] ?? null,
     };
   }

@@ -1,33 +1,52 @@
 /**
- * The season object's side of the count exchange. It keeps the number of players of every shard per bucket, and the version that
- * last changed each bucket, so that a shard receives only changes that are new to it. There are at most `BUCKETS_MAX` buckets.
+ * The season object's side of the count exchange. It keeps the number of players of every shard per bucket, and which buckets changed
+ * lately, so that a shard receives only changes that are new to it. There are at most `BUCKETS_MAX` buckets.
  */
 import type { ScoreRange } from '../protocol.ts';
-import { BITS_MAX, BUCKETS_MAX, bucketOf, foldCounts, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
+import { BucketCounts } from './bucket-counts.ts';
+import {
+  BITS_MAX,
+  BUCKETS_MAX,
+  bucketOf,
+  firstAbove,
+  foldBuckets,
+  inOrder,
+  type ScoreBuckets,
+} from './score-buckets.ts';
 import type { CountAbove, CountAnswer, CountReport } from './shard-counts.ts';
 
-interface Bucket {
-  readonly low: number;
-  /** Number of players in this bucket, by shard. */
-  readonly counts: Uint32Array;
-  total: number;
-  /** Version of the last change of this bucket. */
-  changedIn: number;
+/** Number of changes that are remembered at least. A shard that lacks older ones receives all counts. */
+const CHANGES_MIN = 256;
+/** Of a season with many buckets, changes of a quarter of them are remembered: a few seconds of posts. */
+const CHANGES_PART = 4;
+/** Part of its players that a shard may lack after a restart. The last changes before a crash may not have been reported. */
+const LOSS_PART = 0.1;
+
+/** Whether a restarted shard has lost players. One may be missing: an erasure that was not reported. */
+const isLoss = (before: number, now: number): boolean => before - now > Math.max(1, before * LOSS_PART);
+
+interface Shard {
+  /** The last report: its boot, its number, and the time at which it was exact. */
+  readonly boot: string;
+  readonly number: number;
+  readonly at: number;
+  readonly counts: BucketCounts;
 }
 
 export class MergedCounts {
   readonly #boot: string;
   readonly #bucketsMax: number;
-  /** The last report of each shard: its boot, its number, and the time at which it was exact. */
-  readonly #shards: { boot: string; number: number; at: number }[];
+  readonly #shards: Shard[];
+  #total = new BucketCounts();
   #bits = BITS_MAX;
   /** Number of times that the buckets were rebuilt with fewer bits. */
   #cuts = 0;
   #version = 0;
-  /** Buckets by their lowest score. */
-  #buckets = new Map<number, Bucket>();
-  /** Changes of buckets in order of version, so that the time of an answer grows only with the number of new changes. */
-  #changes: { readonly version: number; readonly bucket: Bucket }[] = [];
+  /** The last changes: the lowest score of each changed bucket, and the version that changed it, in order of version. */
+  #changed: number[] = [];
+  #changedIn: number[] = [];
+  /** All changes of later versions are remembered. */
+  #changesFrom = 0;
 
   /**
    * Creates the counts of a season, all 0.
@@ -37,7 +56,9 @@ export class MergedCounts {
   constructor(shards: number, boot: string, startsAt = 0, bucketsMax = BUCKETS_MAX) {
     this.#boot = boot;
     this.#bucketsMax = bucketsMax;
-    this.#shards = Array.from({ length: shards }, () => ({ boot: '', number: 0, at: startsAt }));
+    this.#shards = Array.from({ length: shards }, () => {
+      return { boot: '', number: 0, at: startsAt, counts: new BucketCounts() };
+    });
   }
 
   get generation(): string {
@@ -45,16 +66,17 @@ export class MergedCounts {
   }
 
   get players(): number {
-    return [...this.#buckets.values()].reduce((sum, { total }) => sum + total, 0);
+    return this.#total.players;
   }
 
   /** Lower end of the lowest bucket with players, so no score is lower; 0 without players. */
   get least(): number {
-    return this.#used().at(-1)?.[0] ?? 0;
+    return this.#total.least;
   }
 
+  /** Number of buckets that have players. */
   get buckets(): number {
-    return this.#buckets.size;
+    return this.#total.size;
   }
 
   /** Time in milliseconds at which the counts of a shard were exact. */
@@ -63,7 +85,7 @@ export class MergedCounts {
   }
 
   playersOf(shard: number): number {
-    return [...this.#buckets.values()].reduce((sum, { counts }) => sum + (counts[shard] as number), 0);
+    return this.#shards[shard]?.counts.players ?? 0;
   }
 
   /** Time in milliseconds at which, or after which, the counts of every shard were exact. */
@@ -76,15 +98,12 @@ export class MergedCounts {
    * above it.
    */
   countAbove(score: number, shards?: readonly number[]): CountAbove {
-    const [own, high] = bucketOf(score, this.#bits);
-    let [above, unsure] = [0, 0];
-    for (const [low, { counts, total }] of this.#buckets) {
-      if (low <= score && (low !== own || score === high)) continue;
-      const count = shards ? shards.reduce((sum, shard) => sum + (counts[shard] as number), 0) : total;
-      if (low > score) above += count;
-      else unsure += count;
-    }
-    return { above, unsure };
+    const asked = shards?.map((shard) => (this.#shards[shard] as Shard).counts) ?? [this.#total];
+    const [low, high] = bucketOf(score, this.#bits);
+    return {
+      above: asked.reduce((sum, counts) => sum + counts.countAbove(score), 0),
+      unsure: score === high ? 0 : asked.reduce((sum, counts) => sum + counts.countOf(low), 0),
+    };
   }
 
   /**
@@ -93,100 +112,88 @@ export class MergedCounts {
    * player has such a rank.
    */
   findRank(rank: number): ScoreRange | null {
-    let above = 0;
-    for (const [low, total] of this.#used()) {
-      const [, high] = bucketOf(low, this.#bits);
-      if (above + 1 >= rank) return { low: high, high };
-      above += total;
+    const { low, better } = this.#total.findBelow(rank - 1);
+    if (better !== null && better.players >= rank) {
+      const [, high] = bucketOf(better.low, this.#bits);
       // The wanted score is in this bucket, or directly below it if the rest of the bucket's players are tied. The range includes
       // that score.
-      if (above >= rank && low < high) return { low: low - 1, high };
+      if (better.low < high) return { low: better.low - 1, high };
     }
-    return null;
+    if (low === null) return null;
+    const [, high] = bucketOf(low, this.#bits);
+    return { low: high, high };
   }
 
   /**
    * Applies a report of a shard.
-   * @returns `repeated` if this or a later report was applied before; `refused` if the shard must send a full report.
+   * @param isLossAccepted whether an operator has accepted that players are missing
+   * @returns `repeated` if this or a later report was applied before; `refused` if the shard must send a full report; `lost` if it
+   * restarted with far fewer players. Its former counts stay then.
    */
-  apply(report: CountReport): 'applied' | 'repeated' | 'refused' {
-    const { shard, boot, number, at, isFull, bits, buckets } = report;
+  apply(report: CountReport, isLossAccepted = false): 'applied' | 'repeated' | 'refused' | 'lost' {
+    const { shard, boot, number, at, isFull, bits } = report;
     const known = this.#shards[shard];
     if (known === undefined) throw new Error(`there is no shard ${shard}`);
     const isSameLife = known.boot === boot;
     if (isSameLife && number <= known.number) return 'repeated';
     if (!isFull && (!isSameLife || report.generation !== this.generation)) return 'refused';
+    const players = report.buckets?.counts.reduce((sum, count) => sum + count, 0) ?? 0;
+    if (!isSameLife && !isLossAccepted && isLoss(known.counts.players, players)) return 'lost';
+    if (isFull && bits < this.#bits) this.#coarsen(bits);
     this.#version++;
-    if (isFull) {
-      if (bits < this.#bits) this.#coarsen(bits);
-      for (const low of this.#buckets.keys()) this.#put(shard, low, 0);
-    }
-    for (const [i, score] of (buckets?.lows ?? []).entries()) {
-      const [low] = bucketOf(score, this.#bits);
-      // A full report may have finer buckets than the season, so counts of the same bucket are added up.
-      this.#put(shard, low, (buckets?.counts[i] as number) + (isFull ? this.#countOf(shard, low) : 0));
-    }
-    this.#shards[shard] = { boot, number, at };
-    if (this.#buckets.size > this.#bucketsMax) this.#coarsen(this.#decideBits());
-    if (this.#changes.length > 2 * this.#buckets.size) {
-      const buckets = [...this.#buckets.values()].sort((a, b) => a.changedIn - b.changedIn);
-      this.#changes = buckets.map((bucket) => ({ version: bucket.changedIn, bucket }));
-    }
+    const received = report.buckets && inOrder(report.buckets);
+    const { counts } = this.#shards[shard] as Shard;
+    // A full report may have finer buckets than the season.
+    const changes = counts.compare(received && isFull ? foldBuckets(received, this.#bits) : received, isFull);
+    counts.add(changes);
+    this.#total.add(changes);
+    this.#remember(changes.lows);
+    this.#shards[shard] = { boot, number, at, counts };
+    if (this.#total.size > this.#bucketsMax) this.#coarsen(this.#decideBits());
     return 'applied';
   }
 
   bucketsOf(shard: number): { bits: number; buckets: ScoreBuckets } {
-    const rows = Array.from(this.#buckets, ([low, { counts }]): [number, number] => [low, counts[shard] as number]);
-    return { bits: this.#bits, buckets: toScoreBuckets(rows.filter(([, count]) => count > 0)) };
+    return { bits: this.#bits, buckets: (this.#shards[shard] as Shard).counts.toBuckets() };
   }
 
   /** Answers a report with the changes of other shards that the reporting shard does not have yet. */
-  answer(report: CountReport, isUsed: boolean): CountAnswer {
-    const isFull = report.generation !== this.generation || report.since > this.#version;
-    const rows: [number, number][] = [];
-    for (const { low, counts, total } of isFull ? this.#buckets.values() : this.#changedSince(report.since)) {
-      const count = total - (counts[report.shard] as number);
-      if (!isFull || count > 0) rows.push([low, count]);
-    }
+  answer(report: CountReport, outcome: ReturnType<MergedCounts['apply']>): CountAnswer {
+    const { generation, since, shard } = report;
+    const isKnown = generation === this.generation && since <= this.#version && since >= this.#changesFrom;
+    const own = (this.#shards[shard] as Shard).counts;
+    const countOthers = (low: number): number => this.#total.countOf(low) - own.countOf(low);
+    const lows = isKnown
+      ? this.#changedSince(since)
+      : this.#total.toBuckets().lows.filter((low) => countOthers(low) > 0);
     return {
       generation: this.generation,
       version: this.#version,
       bits: this.#bits,
-      isFull,
-      buckets: rows.length === 0 ? null : toScoreBuckets(rows),
-      asOf: this.#shards.reduce((asOf, { at }, i) => (i === report.shard ? asOf : Math.min(asOf, at)), Infinity),
-      needsFull: !isUsed,
+      isFull: !isKnown,
+      buckets: lows.length === 0 ? null : { lows, counts: lows.map(countOthers) },
+      asOf: this.#shards.reduce((asOf, { at }, i) => (i === shard ? asOf : Math.min(asOf, at)), Infinity),
+      needsFull: outcome === 'refused' || outcome === 'lost',
+      ...(outcome === 'lost' ? { lostFrom: own.players } : {}),
     };
   }
 
-  #changedSince(version: number): Set<Bucket> {
-    const known = this.#changes.findLastIndex((change) => change.version <= version);
-    return new Set(this.#changes.slice(known + 1).map(({ bucket }) => bucket));
+  #changedSince(version: number): Float64Array {
+    const known = firstAbove(this.#changedIn, version);
+    return Float64Array.from(new Set(this.#changed.slice(known))).sort();
   }
 
-  #countOf(shard: number, low: number): number {
-    return this.#buckets.get(low)?.counts[shard] ?? 0;
-  }
-
-  #put(shard: number, low: number, count: number): void {
-    const before = this.#countOf(shard, low);
-    if (before === count) return;
-    let bucket = this.#buckets.get(low);
-    if (bucket === undefined) {
-      bucket = { low, counts: new Uint32Array(this.#shards.length), total: 0, changedIn: 0 };
-      this.#buckets.set(low, bucket);
+  #remember(lows: Float64Array): void {
+    for (const low of lows) {
+      this.#changed.push(low);
+      this.#changedIn.push(this.#version);
     }
-    bucket.counts[shard] = count;
-    bucket.total += count - before;
-    if (bucket.changedIn === this.#version) return;
-    bucket.changedIn = this.#version;
-    this.#changes.push({ version: this.#version, bucket });
-  }
-
-  /** The buckets with players, best first: the lowest score and the number of players of each. */
-  #used(): [low: number, players: number][] {
-    const rows = Array.from(this.#buckets, ([low, { total }]): [number, number] => [low, total]);
-    return rows.filter(([, total]) => total > 0).sort(([a], [b]) => b - a);
+    const most = Math.max(CHANGES_MIN, this.#total.size / CHANGES_PART);
+    if (this.#changed.length <= 2 * most) return;
+    const forgotten = Math.floor(this.#changed.length - most);
+    this.#changesFrom = this.#changedIn[forgotten - 1] as number;
+    this.#changed = this.#changed.slice(forgotten);
+    this.#changedIn = this.#changedIn.slice(forgotten);
   }
 
   /**
@@ -194,22 +201,20 @@ export class MergedCounts {
    * @returns the largest number of bits per bucket with which at most three quarters of the buckets are used.
    */
   #decideBits(): number {
-    let rows = this.#used();
+    let buckets = this.#total.toBuckets();
     let bits = this.#bits;
-    while (rows.length > this.#bucketsMax * 0.75) rows = foldCounts(rows, --bits);
+    while (buckets.lows.length > this.#bucketsMax * 0.75) buckets = foldBuckets(buckets, --bits);
     return bits;
   }
 
-  /** Rebuilds all counts with at most these bits per bucket, and without empty buckets. The next answer to every shard is full. */
+  /** Rebuilds all counts with at most these bits per bucket. The next answer to every shard is full. */
   #coarsen(bits: number): void {
-    const finer = this.#buckets;
     this.#bits = bits;
     this.#cuts++;
-    this.#buckets = new Map();
-    this.#changes = [];
-    for (const [finerLow, { counts }] of finer) {
-      const [low] = bucketOf(finerLow, bits);
-      for (const [shard, count] of counts.entries()) this.#put(shard, low, this.#countOf(shard, low) + count);
-    }
+    this.#total = this.#total.fold(bits);
+    for (const [at, shard] of this.#shards.entries()) this.#shards[at] = { ...shard, counts: shard.counts.fold(bits) };
+    this.#changed = [];
+    this.#changedIn = [];
+    this.#changesFrom = this.#version;
   }
 }

@@ -5,16 +5,9 @@
  */
 
 import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import { BucketCounts } from './bucket-counts.ts';
 import type { OrderedIndex } from './ordered-index.ts';
-import {
-  BITS_MAX,
-  BUCKETS_MAX,
-  bucketOf,
-  firstAbove,
-  foldCounts,
-  type ScoreBuckets,
-  toScoreBuckets,
-} from './score-buckets.ts';
+import { BITS_MAX, BUCKETS_MAX, bucketOf, foldScores, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
 
 export interface CountReport {
   readonly shard: number;
@@ -47,6 +40,10 @@ export interface CountAnswer {
   readonly asOf: number;
   /** Whether the shard must send a full report, because the season cannot use this one. */
   readonly needsFull: boolean;
+  /** Number of players that the shard had before, if it lost many of them. Season objects of 0.2.0 do not say it. */
+  readonly lostFrom?: number;
+  /** Views that show lists of the season. Season objects of 0.2.0 do not say it. */
+  readonly views?: readonly string[];
 }
 
 export interface CountAbove {
@@ -56,59 +53,27 @@ export interface CountAbove {
   readonly unsure: number;
 }
 
-/** The players of all other shards per bucket of scores, summed for binary search. */
+/** The players of all other shards per bucket of scores. */
 export class OtherCounts {
   bits = BITS_MAX;
-  readonly #counts = new Map<number, number>();
-  /** The lowest score of each bucket, ascending. Null after a bucket was added or removed, until the next read. */
-  #lows: Float64Array | null = new Float64Array(0);
-  /** The number of players in each bucket and all higher ones, followed by a 0. Null after a change, until the next read. */
-  #sums: Float64Array | null = new Float64Array(1);
-
-  /** Whether every score has a bucket of its own. */
-  get isExact(): boolean {
-    return this.bits === BITS_MAX;
-  }
+  #counts = new BucketCounts();
 
   get players(): number {
-    return this.#sum().sums[0] as number;
+    return this.#counts.players;
   }
 
   /** Sets the absolute counts of some buckets, or replaces those of all. A count of 0 removes a bucket. */
   apply({ isFull, bits, buckets }: { isFull: boolean; bits: number; buckets: ScoreBuckets | null }): void {
-    if (isFull) {
-      this.#counts.clear();
+    if (isFull && bits !== this.bits) {
+      this.#counts = new BucketCounts();
       this.bits = bits;
-      this.#lows = null;
-      this.#sums = null;
     }
-    for (const [i, low] of (buckets?.lows ?? []).entries()) {
-      const count = buckets?.counts[i] as number;
-      if ((count === 0) === this.#counts.has(low)) this.#lows = null;
-      if (count === 0) this.#counts.delete(low);
-      else this.#counts.set(low, count);
-      this.#sums = null;
-    }
+    this.#counts.add(this.#counts.compare(buckets, isFull));
   }
 
   countAbove(score: number): CountAbove {
-    const { lows, sums } = this.#sum();
-    const above = sums[firstAbove(lows, score)] as number;
     const [low, high] = bucketOf(score, this.bits);
-    return { above, unsure: score < high ? (this.#counts.get(low) ?? 0) : 0 };
-  }
-
-  /** Computes the sums when a rank is read and not on each change, because several answers may arrive between two reads. */
-  #sum(): { lows: Float64Array; sums: Float64Array } {
-    this.#lows ??= Float64Array.from(this.#counts.keys()).sort();
-    const lows = this.#lows;
-    if (this.#sums === null) {
-      this.#sums = new Float64Array(lows.length + 1);
-      for (let i = lows.length - 1; i >= 0; i--) {
-        this.#sums[i] = (this.#sums[i + 1] as number) + (this.#counts.get(lows[i] as number) as number);
-      }
-    }
-    return { lows, sums: this.#sums };
+    return { above: this.#counts.countAbove(score), unsure: score < high ? this.#counts.countOf(low) : 0 };
   }
 }
 
@@ -119,6 +84,10 @@ export class ShardCounts {
   readonly others = new OtherCounts();
   /** Time in milliseconds at which, or after which, the counts of the other shards were exact; 0 before the first answer. */
   othersAsOf = 0;
+  /** Number of players that the season knows, if the shard lost many of them. It then serves nothing. */
+  lostFrom: number | undefined;
+  /** Views that show lists of the season. */
+  views: readonly string[] = [];
   readonly #shard: number;
   readonly #boot: string;
   readonly #bucketsMax: number;
@@ -135,6 +104,11 @@ export class ShardCounts {
     this.#shard = shard;
     this.#boot = boot;
     this.#bucketsMax = bucketsMax;
+  }
+
+  /** Whether the counts of the others are known. */
+  get isAnswered(): boolean {
+    return this.#generation !== '';
   }
 
   get hasChanges(): boolean {
@@ -160,11 +134,13 @@ export class ShardCounts {
 
   /**
    * Creates the next report.
-   * @param asked generation of a season object that requests a report. If it differs from ours, the report is full.
+   * @param asked generation of a season object that requests a report. If it differs from ours, the report is full, and stays due: only an
+   * exchange tells us the generation.
    */
   report(index: OrderedIndex, at: number, readTop: () => readonly TopEntry[], asked = this.#generation): CountReport {
-    const isFull = this.#fullFrom !== 0 || this.#generation === '' || asked !== this.#generation;
     this.#number++;
+    if (asked !== this.#generation && this.#fullFrom === 0) this.#fullFrom = this.#number;
+    const isFull = this.#fullFrom !== 0 || this.#generation === '';
     const { bits, buckets } = isFull ? this.#allBuckets(index) : this.#changedBuckets(index);
     return {
       shard: this.#shard,
@@ -186,6 +162,8 @@ export class ShardCounts {
     if (isNew && !answer.isFull) return;
     if (!isNew && answer.version < this.#version) return;
     this.others.apply(answer);
+    this.lostFrom = answer.lostFrom;
+    this.views = answer.views ?? [];
     this.#generation = answer.generation;
     this.#version = answer.version;
     this.othersAsOf = answer.asOf;
@@ -210,14 +188,8 @@ export class ShardCounts {
     return { bits, buckets: rows.size === 0 ? null : toScoreBuckets([...rows]) };
   }
 
-  /**
-   * Counts of all buckets, with the most bits at which they fill at most half of the buckets. The other half remains for the other
-   * shards.
-   */
+  /** Counts of all buckets. They fill at most half of the buckets of a season. The other half remains for the other shards. */
   #allBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets } {
-    let { bits } = this.others;
-    let rows = foldCounts(index.scoreCounts(), bits);
-    while (rows.length > this.#bucketsMax / 2) rows = foldCounts(rows, --bits);
-    return { bits, buckets: toScoreBuckets(rows) };
+    return foldScores(index.scoreCounts(), this.others.bits, this.#bucketsMax / 2);
   }
 }

@@ -9,9 +9,17 @@ import { readSeason } from '../../../workers/leaderboard/domain/season-name.ts';
 import { countAboveIn } from '../../../workers/leaderboard/objects.ts';
 import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { settingsOf } from '../../../workers/shared/settings/settings.ts';
+import { guardedEnv } from '../../../workers/shared/stores/guarded-database.ts';
 import { callInTrace, runInvocation } from '../../../workers/shared/telemetry/invocation.ts';
 import type { CountAnswer, CountReport } from '../domain/shard-counts.ts';
-import { addressesOf, type ScoreRange, type SeasonAddress, type ShardStatus, type TopList } from '../protocol.ts';
+import {
+  addressesOf,
+  type PostMark,
+  type ScoreRange,
+  type SeasonAddress,
+  type ShardStatus,
+  type TopList,
+} from '../protocol.ts';
 import { beginClosing, SeasonClosing } from './closing.ts';
 import { SeasonCounts } from './season-counts.ts';
 import { type Closing, SeasonObjectStore } from './store.ts';
@@ -30,10 +38,10 @@ export class LeaderboardSeason extends DurableObject<Env> {
   #isGone = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
+    super(ctx, guardedEnv(env));
     this.#now = createClock(env);
     this.#store = new SeasonObjectStore(ctx.storage);
-    this.#closing = new SeasonClosing(env, this.#store, this.#now);
+    this.#closing = new SeasonClosing(this.env, this.#store, this.#now);
   }
 
   /** Does nothing itself. The first call of an object creates it and decides its location. */
@@ -46,18 +54,29 @@ export class LeaderboardSeason extends DurableObject<Env> {
   async openLine(address: SeasonAddress): Promise<(report: CountReport) => Promise<CountAnswer>> {
     return async (report) => {
       const { counts, feed } = this.#open(address);
-      const isUsed = counts.apply(report);
-      if (isUsed && report.top !== null) feed.plan();
+      const outcome = counts.apply(report);
+      if (outcome === 'applied' && report.top !== null) feed.plan();
       await counts.pullStale(report.shard);
-      return counts.merged.answer(report, isUsed);
+      return { ...counts.merged.answer(report, outcome), views: feed.names };
     };
   }
 
-  /** Registers a view for changes of the top list. @param minAsOf time of the returned list: this or later, if possible. */
-  async watch(address: SeasonAddress, view: string, minAsOf: number): Promise<TopList> {
+  /**
+   * Registers a view for changes of the top list.
+   * @param minAsOf time of the returned list: this or later, if possible.
+   * @param marks posts that the list must have, if possible
+   */
+  async watch(
+    address: SeasonAddress,
+    view: string,
+    minAsOf: number,
+    marks: readonly PostMark[] = [],
+  ): Promise<TopList> {
     const { counts, feed } = this.#open(address);
     feed.register(view);
-    await counts.pullStale(null, minAsOf);
+    await counts.pullStale(null, minAsOf, marks);
+    // A pull that was in progress may have begun before the post.
+    if (marks.length > 0) await counts.pullStale(null, 0, marks);
     return counts.top();
   }
 
@@ -90,6 +109,14 @@ export class LeaderboardSeason extends DurableObject<Env> {
     const { counts, feed } = this.#open(address);
     await counts.reload(shard);
     feed.plan();
+  }
+
+  /** Continues with the players that a shard still has. @returns their number. @throws if the shard does not answer. */
+  async acceptLoss(address: SeasonAddress, shard: number): Promise<number> {
+    const { counts, feed } = this.#open(address);
+    const players = await counts.acceptLoss(shard);
+    feed.plan();
+    return players;
   }
 
   async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {

@@ -19,6 +19,7 @@ import type { CountReport } from '../domain/shard-counts.ts';
 import {
   addressesOf,
   isStale,
+  type PostMark,
   REFRESH_MS,
   type SeasonAddress,
   type ShardAddress,
@@ -61,21 +62,26 @@ export class SeasonCounts {
       return { ...address, top: [], failedAt: 0, changedAt: 0, pull: undefined };
     });
     for (const snapshot of store.readSnapshots())
-      this.apply({ ...snapshot, boot: 'snapshot', number: 1, generation: '', isFull: true, since: 0 }, false);
+      this.apply(
+        { ...snapshot, boot: 'snapshot', number: 1, generation: '', isFull: true, since: 0 },
+        { isSaved: true },
+      );
   }
 
-  apply(report: CountReport, isSaved = true): boolean {
-    const outcome = this.merged.apply(report);
+  /** Applies a report. A shard that lost players counts as one that does not answer. @param isSaved whether a snapshot has it */
+  apply(report: CountReport, { isSaved = false, isLossAccepted = false } = {}): ReturnType<MergedCounts['apply']> {
+    const outcome = this.merged.apply(report, isLossAccepted);
     const shard = this.#shards[report.shard] as Shard;
-    if (outcome !== 'refused') shard.failedAt = 0;
-    if (outcome !== 'applied') return outcome === 'repeated';
+    if (outcome === 'lost') this.#noteSilent(shard, this.#now());
+    if (outcome === 'applied' || outcome === 'repeated') shard.failedAt = 0;
+    if (outcome !== 'applied') return outcome;
     if (report.top !== null) {
       shard.top = report.top;
       this.#top = null;
     }
-    if (isSaved && (report.buckets ?? report.top) !== null) this.#planSave(shard);
+    if (!isSaved && (report.buckets ?? report.top) !== null) this.#planSave(shard);
     if (shard.changedAt !== 0 && Math.abs(this.#now() - shard.changedAt) > SNAPSHOT_AFTER_MS) this.#save(shard);
-    return true;
+    return outcome;
   }
 
   top(): TopList {
@@ -94,15 +100,16 @@ export class SeasonCounts {
   }
 
   /**
-   * Pulls the counts of shards whose counts are over a second old, or older than a given time. Waits for the answers, but only a
-   * short time.
+   * Pulls the counts of shards whose counts are over a second old, or older than a given time or post. Waits for the answers, but
+   * only a short time.
    */
-  async pullStale(except: number | null = null, minAsOf = 0): Promise<void> {
+  async pullStale(except: number | null = null, minAsOf = 0, marks: readonly PostMark[] = []): Promise<void> {
     const now = this.#now();
+    const postedAt = new Map(marks.map(({ shard, writtenAt }) => [shard, writtenAt]));
     const stale = this.#shards.filter(({ shard, failedAt }) => {
       const at = this.merged.countedAt(shard);
       const isSkipped = shard === except || (failedAt !== 0 && !isStale(failedAt, now));
-      return !isSkipped && (isStale(at, now) || at < minAsOf);
+      return !isSkipped && (isStale(at, now) || at < Math.max(minAsOf, postedAt.get(shard) ?? 0));
     });
     if (stale.length === 0) return;
     await inTime(Promise.all(stale.map((shard) => this.#pull(shard))), REFRESH_MS, null);
@@ -122,6 +129,17 @@ export class SeasonCounts {
     this.#save(shard);
   }
 
+  /**
+   * Continues with the players that a shard still has, after it lost others.
+   * @returns their number. @throws UnavailableError if the shard does not answer.
+   */
+  async acceptLoss(number: number): Promise<number> {
+    const shard = this.#shards[number] as Shard;
+    this.apply(await this.#askReport(shard), { isLossAccepted: true });
+    this.#save(shard);
+    return this.merged.playersOf(number);
+  }
+
   /** Pulls the counts of a shard. @returns whether the shard answered. */
   #pull(shard: Shard): Promise<boolean> {
     shard.pull ??= this.#requestReport(shard).finally(() => {
@@ -131,18 +149,20 @@ export class SeasonCounts {
   }
 
   async #requestReport(shard: Shard): Promise<boolean> {
-    const { season, shards, shard: number } = shard;
-    const address = { season, shard: number, shards };
     try {
-      const report = shardStub(this.#env, address).report(address, this.merged.generation);
-      this.apply(await within(toShardName(address), PULL_MS, report));
-      return true;
+      const outcome = this.apply(await this.#askReport(shard));
+      return outcome !== 'lost';
     } catch (error) {
-      logError('leaderboard_shard_unavailable', error, { season, shard: number });
+      logError('leaderboard_shard_unavailable', error, { season: shard.season, shard: shard.shard });
       if (shard.failedAt === 0) this.#save(shard);
       this.#noteSilent(shard, this.#now());
       return false;
     }
+  }
+
+  #askReport({ season, shards, shard }: Shard): Promise<CountReport> {
+    const address = { season, shard, shards };
+    return within(toShardName(address), PULL_MS, shardStub(this.#env, address).report(address, this.merged.generation));
   }
 
   /**

@@ -38,6 +38,10 @@ export class ViewFeed {
     this.#views = new Map(store.readViews().map((name) => [name, createView(name)]));
   }
 
+  get names(): string[] {
+    return [...this.#views.keys()];
+  }
+
   register(name: string): void {
     const known = this.#views.get(name);
     if (known !== undefined) {

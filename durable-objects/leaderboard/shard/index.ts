@@ -5,15 +5,15 @@
  * milliseconds share one commit. A rank is the shard's own count plus the last counts of the other shards.
  */
 import { DurableObject } from 'cloudflare:workers';
+import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
 import type { StandingKey, TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import { countAboveIn, seasonStub } from '../../../workers/leaderboard/objects.ts';
+import { seasonStub } from '../../../workers/leaderboard/objects.ts';
 import { err } from '../../../workers/shared/pure/result.ts';
 import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { callInTrace, runInvocation } from '../../../workers/shared/telemetry/invocation.ts';
 import { logError } from '../../../workers/shared/telemetry/log.ts';
 import type { CountReport } from '../domain/shard-counts.ts';
 import {
-  addressesOf,
   type CorrectedPlayer,
   type Correction,
   type ScoreAnswer,
@@ -21,21 +21,17 @@ import {
   type ScoreUpdate,
   type ShardAddress,
   type ShardRun,
-  type Standings,
+  type ShardStandings,
   toShardName,
 } from '../protocol.ts';
 import { SeasonLink } from './season-link.ts';
-import { type KnownCounts, ShardBoard } from './shard-board.ts';
+import { ShardBoard } from './shard-board.ts';
 import { ShardStore } from './store.ts';
 
 /** Time from the start of one commit to the start of the next. A call that comes alone does not wait. */
 const ROUND_MS = 20;
 /** Interval at which a shard that changes writes a checkpoint and removes old events. */
 const ALARM_INTERVAL_MS = 3_600_000;
-const QUESTION_MS = 2_000;
-const NO_COUNTS: KnownCounts = new Map();
-/** Below every score, so `countAbove(ALL)` counts all players. */
-const ALL = -1;
 
 interface OpenShard {
   readonly board: ShardBoard;
@@ -77,13 +73,17 @@ export class LeaderboardShard extends DurableObject<Env> {
   /** Does nothing itself. The first call of an object creates it and decides its location. */
   async prepare(): Promise<void> {}
 
-  /** Writes scores in order. Each update has its own result; an update that fails changes nothing. */
-  async score(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<ScoreAnswer> {
+  /**
+   * Writes scores in order. Each update has its own result; an update that fails changes nothing.
+   * @param rules rules of the board. Workers of 0.2.0 do not send them; the shard then uses those that it knows.
+   */
+  async score(address: ShardAddress, updates: readonly ScoreUpdate[], rules?: BoardRules): Promise<ScoreAnswer> {
     if (this.#isGone) {
       const now = this.#now();
       return { results: updates.map(() => err({ kind: 'season_sealed' })), asOf: now, writtenAt: now };
     }
     const shard = this.#open(address);
+    if (rules !== undefined) shard.board.learnRules(rules);
     this.#round ??= this.#beginRound(shard);
     const { updates: all, results } = this.#round;
     const at = all.length;
@@ -91,7 +91,12 @@ export class LeaderboardShard extends DurableObject<Env> {
     const own = (await results).slice(at, at + updates.length);
     // A report made in this millisecond may lack these scores. So the time of the new scores is later than that of the last report.
     const writtenAt = Math.max(this.#now(), shard.board.players.reportedAt + 1);
-    return { results: own, asOf: this.#asOf(shard.board), writtenAt };
+    return {
+      results: rules === undefined ? own.map(toFormerResult) : own,
+      asOf: this.#asOf(shard.board),
+      writtenAt,
+      views: shard.board.counts.views,
+    };
   }
 
   #beginRound(shard: OpenShard): Round {
@@ -109,50 +114,48 @@ export class LeaderboardShard extends DurableObject<Env> {
     await link.refresh();
     this.#round = undefined;
     this.#roundAt = Date.now();
-    const known = await this.#askShards(
-      board,
-      this.#change(board, () => board.listUnsure(updates)),
-    );
-    const results = this.#change(board, () => board.score(updates, this.#now(), known));
+    checkLoss(board);
+    const results = this.#change(board, () => board.score(updates, this.#now()));
     this.#planWork(link);
     return results;
   }
 
   /** @returns the first answers to events that this shard has counted; null for other events. Changes nothing. */
   async findEvents(address: ShardAddress, updates: readonly ScoreUpdate[]): Promise<(ScoreResult | null)[]> {
-    return this.#open(address).board.findEvents(updates);
+    return this.#serve(address).board.findEvents(updates);
   }
 
-  async standings(address: ShardAddress, userIds: readonly string[]): Promise<Standings> {
+  async standings(address: ShardAddress, userIds: readonly string[]): Promise<ShardStandings> {
     const { board, link } = this.#open(address);
     await link.refresh();
-    const find = (known: KnownCounts) => userIds.map((userId) => board.standing(userId, known));
-    let entries = find(NO_COUNTS);
-    const unsure = entries.flatMap((entry) => (entry !== null && board.isUnsure(entry.score) ? [entry.score] : []));
-    const known = await this.#askShards(board, unsure);
-    if (unsure.length > 0) entries = find(known);
-    const players = board.players.index.size + (known.get(ALL) ?? board.counts.others.players);
-    return { entries, players, asOf: this.#asOf(board) };
+    checkLoss(board);
+    const entries = userIds.map((userId) => board.standing(userId));
+    return { entries, players: board.players.index.size + board.counts.others.players, asOf: this.#asOf(board) };
   }
 
   async run(address: ShardAddress, key: StandingKey, before: number, after: number): Promise<ShardRun> {
-    return this.#open(address).board.players.run(key, before, after);
+    return this.#serve(address).board.players.run(key, before, after);
   }
 
   /** Counts the shard's players above each score. A score of −1 counts all players. */
   async countAbove(address: ShardAddress, scores: readonly number[]): Promise<number[]> {
-    const { board } = this.#open(address);
+    const { board } = this.#serve(address);
     return scores.map((score) => board.players.index.countAbove(score));
   }
 
   /** @returns the shard's counts. The season calls it when the counts it has are too old. */
   async report(address: ShardAddress, generation: string): Promise<CountReport> {
-    return this.#open(address).board.players.makeReport(this.#now(), generation);
+    const { board, link } = this.#open(address);
+    const report = board.players.makeReport(this.#now(), generation);
+    // A shard that does not know the generation would answer every such call with all its counts.
+    if (board.sealedAt === null) link.planPush();
+    return report;
   }
 
   async correct(address: ShardAddress, userId: string, change: Correction): Promise<CorrectedPlayer | null> {
-    const { board, link } = this.#open(address);
+    const { board, link } = this.#serve(address);
     await link.refresh();
+    checkLoss(board);
     if (board.sealedAt !== null) return null;
     const corrected = this.#change(board, () => board.correct(userId, change, this.#now()));
     this.#planWork(link);
@@ -161,24 +164,24 @@ export class LeaderboardShard extends DurableObject<Env> {
   }
 
   async erase(address: ShardAddress, userId: string): Promise<boolean> {
-    const { board } = this.#open(address);
+    const { board } = this.#serve(address);
     return this.#change(board, () => board.erase(userId, this.#now()));
   }
 
   /** Whether the player has a score in this shard, hidden or not. */
   async knows(address: ShardAddress, userId: string): Promise<boolean> {
-    return this.#open(address).board.knows(userId);
+    return this.#serve(address).board.knows(userId);
   }
 
   /** Seals the shard: no new scores are accepted. Idempotent. @returns the totals that the archive must match. */
   async seal(address: ShardAddress): Promise<{ players: number; sum: string }> {
-    const { board } = this.#open(address);
+    const { board } = this.#serve(address);
     return this.#change(board, () => board.seal(this.#now()));
   }
 
   /** Reads listed players in order of `user_id`, starting after `after`, for the archive's look-ups. */
   async readByUserId(address: ShardAddress, after: string, limit: number): Promise<TopEntry[]> {
-    return this.#open(address).board.players.readByUserId(after, limit);
+    return this.#serve(address).board.players.readByUserId(after, limit);
   }
 
   /** Erases the shard after its season is archived. Later writes are refused with `season_sealed`. */
@@ -213,6 +216,14 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#opened;
   }
 
+  #serve(address: ShardAddress): OpenShard {
+    const shard = this.#open(address);
+    checkLoss(shard.board);
+    // The season tells a shard that has restarted whether it lost players.
+    if (shard.board.sealedAt === null) shard.link.planPush();
+    return shard;
+  }
+
   /**
    * Runs a call in one transaction. After an error, aborts the object, which discards the uncommitted rows and the board in
    * memory. A savepoint could roll back the rows of one call, but it copies every page that a score changes.
@@ -235,27 +246,18 @@ export class LeaderboardShard extends DurableObject<Env> {
     this.ctx.waitUntil(this.ctx.storage.setAlarm(Date.now() + ALARM_INTERVAL_MS));
   }
 
-  #asOf({ address, counts }: ShardBoard): number {
-    if (address.shards === 1 || counts.othersAsOf === 0) return this.#now();
-    return Math.min(this.#now(), counts.othersAsOf);
+  #asOf({ address, counts, startsAt }: ShardBoard): number {
+    if (address.shards === 1) return this.#now();
+    return Math.min(this.#now(), counts.isAnswered ? counts.othersAsOf : startsAt);
   }
+}
 
-  /**
-   * Asks the other shards for the number of their players above scores if the exchanged counts do not determine it. If they do
-   * not answer, the exchanged counts are used as they are.
-   * @throws UnavailableError if there are no counts yet.
-   */
-  async #askShards({ address, counts }: ShardBoard, scores: readonly number[]): Promise<KnownCounts> {
-    if (scores.length === 0) return NO_COUNTS;
-    const asked = [...new Set(scores), ALL];
-    const others = addressesOf(address).filter(({ shard }) => shard !== address.shard);
-    try {
-      const above = await countAboveIn(this.env, others, asked, QUESTION_MS);
-      return new Map(asked.map((score, i) => [score, above[i] as number]));
-    } catch (error) {
-      if (counts.othersAsOf === 0) throw error;
-      logError('leaderboard_shard_unavailable', error, { season: address.season });
-      return NO_COUNTS;
-    }
-  }
+/** A result for a Worker of 0.2.0, which does not know the limit per day: its client retries, and reaches a newer Worker soon. */
+const toFormerResult = (result: ScoreResult): ScoreResult =>
+  !result.ok && result.error.kind === 'points_per_day_exceeded' ? err({ kind: 'unavailable' }) : result;
+
+/** @throws if the shard lost players, for example by a restore. Serving the others would give wrong ranks, and new scores from 0. */
+function checkLoss({ address, counts, players }: ShardBoard): void {
+  if (counts.lostFrom === undefined) return;
+  throw new Error(`${toShardName(address)} has ${players.index.size} of ${counts.lostFrom} players`);
 }

@@ -11,6 +11,8 @@ export const board = sqliteTable('board', {
   sealedAt: integer('sealed_at'),
   /** Number of the last log entry whose changes are in the stored pages. */
   checkpoint: integer('checkpoint').notNull().default(0),
+  /** The newest rules of the board that a post brought, as JSON (`BoardRules`); null while those of the season's name hold. */
+  rules: text('rules'),
 });
 
 /** Ids and names of players. `slot` is the row id, which pages store instead of the user id. */
@@ -25,6 +27,17 @@ export const hidden = sqliteTable('hidden', {
   slot: integer('slot').primaryKey(),
   score: real('score').notNull(),
   reached: real('reached').notNull(),
+});
+
+/**
+ * Points that players got in a day, on boards with a maximum per day. Kept apart from the log, so that boards without one do not pay
+ * for it.
+ */
+export const dayPoints = sqliteTable('day_points', {
+  slot: integer('slot').primaryKey(),
+  /** The player's last day with points: days of UTC since 1970. */
+  day: integer('day').notNull(),
+  points: integer('points').notNull(),
 });
 
 /** Score and time of 4,096 players by slot, as of the checkpoint. Format: durable-objects/leaderboard/domain/slot-keys.ts */

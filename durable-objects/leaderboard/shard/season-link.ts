@@ -71,7 +71,9 @@ export class SeasonLink {
     const ms = isSkipped ? SKIP_MS : Math.max(PUSH_INTERVAL_MS, PUSH_MS_PER_SHARD * this.#board.address.shards);
     setTimeout(() => {
       this.#isPushPlanned = false;
-      if (!this.#isStopped) this.#waitUntil(this.#exchange().then(() => this.planPush()));
+      // A shard that lost players exchanges only when it is called.
+      const goOn = () => this.#board.counts.lostFrom === undefined && this.planPush();
+      if (!this.#isStopped) this.#waitUntil(this.#exchange().then(() => void goOn()));
     }, ms);
   }
 
@@ -97,7 +99,7 @@ export class SeasonLink {
         const answer = await this.#send(report);
         counts.acknowledge(report.number, answer);
         this.#exchangedAt = this.#now();
-        if (!answer.needsFull) return;
+        if (!answer.needsFull || answer.lostFrom !== undefined) return;
       } catch (error) {
         this.#hangUp();
         failure = error;

@@ -6,21 +6,29 @@
  * events, and the log begins again.
  */
 
-import { DEFAULT_RULES, nextScore, type ScoreRules } from '../../../workers/leaderboard/domain/score-rules.ts';
+import {
+  type BoardRules,
+  DEFAULT_RULES,
+  nextScore,
+  pointsPerDayAt,
+} from '../../../workers/leaderboard/domain/score-rules.ts';
 import { parseSeason } from '../../../workers/leaderboard/domain/season-name.ts';
-import type { RankedEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { err, ok } from '../../../workers/shared/pure/result.ts';
 import { EVENTS_PER_PAGE, EventPage, hashEvent, type PlayerEvent } from '../domain/event-page.ts';
+import { bucketOf } from '../domain/score-buckets.ts';
 import { ShardCounts } from '../domain/shard-counts.ts';
 import { ABSENT } from '../domain/slot-keys.ts';
 import {
   type CorrectedPlayer,
   type Correction,
+  type CountedEntry,
+  type CountedRank,
   EVENT_RETENTION_MS,
   type ScoreResult,
   type ScoreUpdate,
   type ShardAddress,
 } from '../protocol.ts';
+import { DayPoints, dayOf } from './day-points.ts';
 import { EventPages } from './event-pages.ts';
 import { ShardPlayers } from './shard-players.ts';
 import type { Move, PlayerRow, ShardStore } from './store.ts';
@@ -29,8 +37,6 @@ import type { Move, PlayerRow, ShardStore } from './store.ts';
 const LOG_ROWS_MAX = 4_096;
 /** Maximum of event pages in memory: 65,536 events, 2.5 MB. */
 const OPEN_PAGES_MAX = 16;
-/** Number of players above a score in the other shards, by score. Contains the scores about which these shards were queried. */
-export type KnownCounts = ReadonlyMap<number, number>;
 
 interface Commit {
   readonly players: Map<string, PlayerRow>;
@@ -38,6 +44,8 @@ interface Commit {
   readonly named: Set<string>;
   readonly moves: Map<number, Move>;
   readonly events: PlayerEvent[];
+  /** Null for a commit without posts. */
+  readonly days: DayPoints | null;
 }
 
 export class ShardBoard {
@@ -48,8 +56,11 @@ export class ShardBoard {
   sealedAt: number | null;
   readonly #store: ShardStore;
   readonly #events: EventPages;
+  /** Time at which all counts of the season were 0, in milliseconds since 1970. */
+  readonly startsAt: number;
   readonly #endsAt: number;
-  readonly #rules: ScoreRules;
+  #rules: BoardRules;
+  #isRulesStored = true;
   #isNew: boolean;
   /** Number of the last commit in the log. `#checkpoint` is the number of the last commit in the stored pages. */
   #logged: number;
@@ -64,8 +75,10 @@ export class ShardBoard {
     this.#checkpoint = known?.checkpoint ?? 0;
     this.#logged = this.#checkpoint;
     const season = parseSeason(address.season);
+    this.startsAt = season?.startsAt ?? 0;
     this.#endsAt = season?.endsAt ?? 0;
-    this.#rules = season?.rules ?? DEFAULT_RULES;
+    const named = { ...(season?.rules ?? DEFAULT_RULES), from: 0, pointsPerDayMax: null, pointsPerDayBefore: null };
+    this.#rules = known?.rules ?? named;
     this.#isNew = known === null;
     this.counts = new ShardCounts(address.shard, boot);
     this.players = new ShardPlayers(store, this.counts, this.#replay());
@@ -110,34 +123,22 @@ export class ShardBoard {
     return { players, sum: String((BigInt(high) << 26n) + BigInt(low)) };
   }
 
-  /** @returns the scores to which the updates lead, but only those whose rank needs a query to the other shards. */
-  listUnsure(updates: readonly ScoreUpdate[]): number[] {
-    if (!this.#mayBeUnsure) return [];
-    const players = this.#find(updates);
-    const scores = new Map<string, number>();
-    return updates.flatMap(({ userId, points }) => {
-      const player = players.get(userId);
-      const stored = player === undefined ? null : (this.players.keyOf(player.slot)?.score ?? null);
-      const score = nextScore(this.#rules, scores.get(userId) ?? stored, points);
-      if (score === null) return [];
-      scores.set(userId, score);
-      return this.isUnsure(score) ? [score] : [];
-    });
-  }
-
-  /** Whether the counts do not determine how many players of other shards are above a score. */
-  isUnsure(score: number): boolean {
-    return this.#mayBeUnsure && (this.counts.othersAsOf === 0 || this.counts.others.countAbove(score).unsure > 0);
-  }
-
-  get #mayBeUnsure(): boolean {
-    return this.address.shards > 1 && (this.counts.othersAsOf === 0 || !this.counts.others.isExact);
+  /** Receives the rules that came with a post. Keeps them if they are newer; the next commit stores them. */
+  learnRules(rules: BoardRules): void {
+    if (rules.from <= this.#rules.from) return;
+    this.#rules = rules;
+    this.#isRulesStored = false;
   }
 
   /** Writes scores in order, each completely or not at all. @param now milliseconds since 1970. */
-  score(updates: readonly ScoreUpdate[], now: number, known: KnownCounts): ScoreResult[] {
-    const commit: Commit = { players: this.#find(updates), named: new Set(), moves: new Map(), events: [] };
-    const results = updates.map((update) => this.#scoreOne(commit, update, now, known));
+  score(updates: readonly ScoreUpdate[], now: number): ScoreResult[] {
+    const players = this.#find(updates);
+    // A post that names a season after its end counts in the last day of the season.
+    const day = dayOf(Math.min(now, this.#endsAt - 1));
+    const slots = [...players.values()].map(({ slot }) => slot);
+    const days = new DayPoints(this.#store, slots, pointsPerDayAt(this.#rules, now), day);
+    const commit: Commit = { players, named: new Set(), moves: new Map(), events: [], days };
+    const results = updates.map((update) => this.#scoreOne(commit, update, now));
     this.#write(commit, now);
     return results;
   }
@@ -147,20 +148,21 @@ export class ShardBoard {
     return new Map(rows.map((row) => [row.userId, row]));
   }
 
-  #scoreOne(commit: Commit, update: ScoreUpdate, now: number, known: KnownCounts): ScoreResult {
+  #scoreOne(commit: Commit, update: ScoreUpdate, now: number): ScoreResult {
     const { userId, points } = update;
     const player = commit.players.get(userId);
     const hash = update.eventId === null ? null : hashEvent(update.eventId);
     const repeated = player === undefined || hash === null ? null : this.#findRepeated(player, hash, points);
     if (repeated !== null) return repeated;
     if (this.isClosed(now)) return err({ kind: 'season_sealed' });
+    const excess = commit.days?.findExcess(player?.slot, points) ?? null;
+    if (excess !== null) return err({ kind: 'points_per_day_exceeded', ...excess });
     const before = player === undefined ? null : this.players.keyOf(player.slot);
     const score = nextScore(this.#rules, before?.score ?? null, points);
     if (score === null) return err({ kind: 'score_overflow' });
     // A known player whose score stays the same keeps the position. Any other player reaches the score now, after all earlier ones.
     const isSame = score === before?.score;
     const reached = isSame ? before.reached : this.players.takeReached(now);
-    const rank = this.#rank(score, known);
     const userName = update.userName ?? player?.userName ?? null;
     const slot = player?.slot ?? this.players.takeSlot();
     if (player === undefined || userName !== player.userName) {
@@ -169,12 +171,14 @@ export class ShardBoard {
       if (player !== undefined) this.players.noteRenamed(slot);
     }
     if (!isSame) note(commit, this.players.move({ slot, score, reached }));
+    commit.days?.add(slot, points);
+    const rank = this.#rank(score);
     if (hash !== null) {
-      const event = { slot, hash, points, score, rank, userName };
+      const event = { slot, hash, points, score, userName, ...rank };
       commit.events.push(event);
       this.#events.add(event);
     }
-    return ok({ userName: userName ?? userId, score, rank, isDuplicate: false });
+    return ok({ userName: userName ?? userId, score, ...rank, isDuplicate: false });
   }
 
   /** @returns the first answers to known events, a conflict for a known event that had other points, and null for new events. */
@@ -190,12 +194,16 @@ export class ShardBoard {
     const event = this.#events.find(slot, hash);
     if (event === null) return null;
     if (event.points !== points) return err({ kind: 'event_conflict', points: event.points });
-    return ok({ userName: event.userName ?? userId, score: event.score, rank: event.rank, isDuplicate: true });
+    const { score, rank, isEstimated } = event;
+    return ok({ userName: event.userName ?? userId, score, rank, isEstimated, isDuplicate: true });
   }
 
-  #write({ players, named, moves, events }: Commit, now: number): void {
+  #write({ players, named, moves, events, days }: Commit, now: number): void {
     if (named.size + moves.size + events.length === 0) return;
     this.#begin();
+    if (!this.#isRulesStored) this.#store.writeRules(this.#rules);
+    this.#isRulesStored = true;
+    days?.write();
     this.#store.writePlayers([...named].map((userId) => players.get(userId) as PlayerRow));
     let rest = [...moves.values()];
     let at = 0;
@@ -224,9 +232,23 @@ export class ShardBoard {
     this.#events.prune(Math.floor((now - EVENT_RETENTION_MS) / 1000));
   }
 
-  #rank(score: number, known: KnownCounts): number {
-    const elsewhere = known.get(score) ?? this.counts.others.countAbove(score).above;
-    return 1 + this.players.index.countAbove(score) + elsewhere;
+  /**
+   * The rank of a score by the shard's own players and the last counts of the others. A hash spreads the players over the shards, so
+   * own players stand for unknown ones: for those of other shards in the score's bucket, and for all of them before the first counts.
+   */
+  #rank(score: number): Required<CountedRank> {
+    const { index } = this.players;
+    const { others, isAnswered } = this.counts;
+    const own = index.countAbove(score);
+    const { shards } = this.address;
+    if (!isAnswered) return { rank: 1 + own * shards, isEstimated: shards > 1 };
+    const { above, unsure } = others.countAbove(score);
+    if (unsure === 0) return { rank: 1 + own + above, isEstimated: false };
+    const [low, high] = bucketOf(score, others.bits);
+    const aboveBucket = index.countAbove(high);
+    const inBucket = index.countAbove(low - 1) - aboveBucket;
+    const part = inBucket === 0 ? (high - score) / (high - low) : (own - aboveBucket) / inBucket;
+    return { rank: 1 + own + above + Math.round(unsure * part), isEstimated: true };
   }
 
   knows(userId: string): boolean {
@@ -234,11 +256,11 @@ export class ShardBoard {
   }
 
   /** @returns a listed player with the rank; null for any other player. */
-  standing(userId: string, known: KnownCounts): RankedEntry | null {
+  standing(userId: string): CountedEntry | null {
     const [row] = this.#store.findPlayers([userId]);
     if (row === undefined || this.players.index.scoreOf(row.slot) === ABSENT) return null;
     const entry = this.players.toEntry(row);
-    return { ...entry, rank: this.#rank(entry.score, known) };
+    return { ...entry, ...this.#rank(entry.score) };
   }
 
   correct(userId: string, change: Correction, now: number): CorrectedPlayer | null {
@@ -252,7 +274,7 @@ export class ShardBoard {
     const isHidden = change.hidden ?? wasHidden;
     const isSame = score === before.score && isHidden === wasHidden;
     const move = { slot, score, reached: isSame ? before.reached : this.players.takeReached(now) };
-    const commit: Commit = { players, named: new Set(), moves: new Map(), events: [] };
+    const commit: Commit = { players, named: new Set(), moves: new Map(), events: [], days: null };
     if (isHidden) {
       note(commit, this.players.leave(slot));
       this.players.hide(move);
@@ -261,7 +283,8 @@ export class ShardBoard {
       note(commit, this.players.move(move));
     }
     this.#write(commit, now);
-    return { userName: userName ?? userId, score, rank: isHidden ? null : this.#rank(score, new Map()), isHidden };
+    const { rank, isEstimated } = this.#rank(score);
+    return { userName: userName ?? userId, score, rank: isHidden ? null : rank, isEstimated, isHidden };
   }
 
   /** Erases a player, the player's events, and the out-of-date rows of the log. @returns whether the player was in this shard. */
@@ -269,7 +292,7 @@ export class ShardBoard {
     const [row] = this.#store.findPlayers([userId]);
     if (row === undefined) return false;
     const { slot } = row;
-    const commit: Commit = { players: new Map(), named: new Set(), moves: new Map(), events: [] };
+    const commit: Commit = { players: new Map(), named: new Set(), moves: new Map(), events: [], days: null };
     note(commit, this.players.leave(slot));
     this.players.show(slot);
     this.#store.erasePlayer(slot);

@@ -2,6 +2,7 @@
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../../migrations/leaderboard-shard/migrations.js';
+import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
 import type { EventPage, StoredPage } from '../domain/event-page.ts';
 import type { ShardAddress } from '../protocol.ts';
 
@@ -16,6 +17,22 @@ export interface Move {
   readonly slot: number;
   readonly score: number;
   readonly reached: number;
+}
+
+/** Points that a player got in a day. */
+export interface DayPointsRow {
+  readonly slot: number;
+  /** Days of UTC since 1970. */
+  readonly day: number;
+  readonly points: number;
+}
+
+/** The stored state of a board. */
+export interface BoardState {
+  readonly address: ShardAddress;
+  readonly sealedAt: number | null;
+  readonly checkpoint: number;
+  readonly rules: BoardRules | null;
 }
 
 /**
@@ -36,17 +53,22 @@ export class ShardStore {
     return new ShardStore(storage.sql);
   }
 
-  readBoard(): { address: ShardAddress; sealedAt: number | null; checkpoint: number } | null {
-    const query = 'SELECT season, shard, shards, sealed_at, checkpoint FROM board WHERE id = 1';
-    for (const [season, shard, shards, sealedAt, checkpoint] of this.#sql.exec(query).raw()) {
+  readBoard(): BoardState | null {
+    const query = 'SELECT season, shard, shards, sealed_at, checkpoint, rules FROM board WHERE id = 1';
+    for (const [season, shard, shards, sealedAt, checkpoint, rules] of this.#sql.exec(query).raw()) {
       const address = { season: String(season), shard: Number(shard), shards: Number(shards) };
-      return { address, sealedAt: sealedAt as number | null, checkpoint: Number(checkpoint) };
+      const state = { address, sealedAt: sealedAt as number | null, checkpoint: Number(checkpoint) };
+      return { ...state, rules: rules === null ? null : JSON.parse(String(rules)) };
     }
     return null;
   }
 
   writeBoard({ season, shard, shards }: ShardAddress): void {
     this.#sql.exec('INSERT OR IGNORE INTO board(id, season, shard, shards) VALUES (1, ?, ?, ?)', season, shard, shards);
+  }
+
+  writeRules(rules: BoardRules): void {
+    this.#sql.exec('UPDATE board SET rules = ? WHERE id = 1', JSON.stringify(rules));
   }
 
   seal(at: number): void {
@@ -89,6 +111,24 @@ export class ShardStore {
 
   erasePlayer(slot: number): void {
     this.#sql.exec('DELETE FROM player WHERE slot = ?', slot);
+    this.#sql.exec('DELETE FROM day_points WHERE slot = ?', slot);
+  }
+
+  readDayPoints(slots: readonly number[]): DayPointsRow[] {
+    const query = 'SELECT slot, day, points FROM json_each(?) asked CROSS JOIN day_points ON slot = asked.value';
+    const rows = this.#sql.exec(query, JSON.stringify(slots)).raw();
+    return Array.from(rows, ([slot, day, points]) => ({
+      slot: Number(slot),
+      day: Number(day),
+      points: Number(points),
+    }));
+  }
+
+  writeDayPoints(rows: readonly DayPointsRow[]): void {
+    const query = `INSERT OR REPLACE INTO day_points(slot, day, points)
+      SELECT value->>0, value->>1, value->>2 FROM json_each(?)`;
+    for (const part of inParts(rows))
+      this.#sql.exec(query, JSON.stringify(part.map(({ slot, day, points }) => [slot, day, points])));
   }
 
   lastSlot(): number {

@@ -18,6 +18,7 @@ import { finishLessons, listLessons, readSpamModel } from '../messages/spam-less
 import { dropOldUploads, nextUploadAt } from '../messages/upload-store.ts';
 import { isReportDue, listUnpublished, markPublished, nextPublishAt } from '../outbox/outbox-report-store.ts';
 import { nextOutboxAt } from '../outbox/outbox-store.ts';
+import { nextAcceptedEnd, pruneAccepted } from '../outbox/reported-delivery-store.ts';
 import { endForwarded } from '../rules/address-forward-store.ts';
 import { isAutomaticWaiting, listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
 import { isTidyDue, tidySearchIndex } from '../search/search-tidy-store.ts';
@@ -95,6 +96,7 @@ const WAKES: Readonly<Record<string, Wake>> = {
   expire: { dueAt: (_, sql) => nextExpiryAt(sql), run: inTransaction(eraseExpired) },
   tidy: { dueAt: (_, sql) => ifAny(isTidyDue(sql, readState(sql))), run: inTransaction(tidySearchIndex) },
   snapshot: { dueAt: (_, sql) => nextSnapshotAt(sql), run: saveSnapshot },
+  accepted: { dueAt: (_, sql) => nextAcceptedEnd(sql), run: inTransaction(pruneAccepted), setsAlarm: false },
   prune: { dueAt: (_, sql) => nextPruneAt(sql), run: inTransaction(pruneLogs), setsAlarm: false },
 };
 
@@ -222,7 +224,7 @@ async function collectGarbage({ database: { sql }, jobs }: WakeContext): Promise
 }
 
 /** Brings the mailbox's snapshot in R2 up to date, page by page. If interrupted, the next run writes the remaining pages. */
-async function saveSnapshot({ database: { sql }, jobs }: WakeContext): Promise<void> {
+export async function saveSnapshot({ database: { sql }, jobs }: Pick<WakeContext, 'database' | 'jobs'>): Promise<void> {
   const mailbox = readMailbox(sql);
   if (!mailbox) return;
   const state = readState(sql);

@@ -1,4 +1,5 @@
 /** Calls that only JMAP makes. Each answer includes the state of the mailbox at the time of the read. */
+import type { FlagPatch } from '../../../workers/mail/domain/message-flags.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { JmapType } from '../contract/changed-types.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
@@ -72,8 +73,13 @@ export class JmapCalls extends OutboxCalls {
   }
 
   /** @returns the changes of a type since a state; null if the state is too old. */
-  async readTypeChanges(type: JmapType, since: number, max: number): Promise<Result<TypeChanges | null, NoMailbox>> {
-    return this.transactions.read((sql) => ok(readTypeChanges(sql, type, since, max)));
+  async readTypeChanges(
+    type: JmapType,
+    since: number,
+    max: number,
+    folderId: string | null = null,
+  ): Promise<Result<TypeChanges | null, NoMailbox>> {
+    return this.transactions.read((sql) => ok(readTypeChanges(sql, type, { since, max, folderId })));
   }
 
   /** @param ids null for all messages. If the mailbox has more than `max` messages, none is read and `hasMore` is true. */
@@ -148,7 +154,7 @@ export class JmapCalls extends OutboxCalls {
   async createEmail(
     input: StoreMessageInput,
     folderIds: readonly string[],
-    flags: { readonly isAnswered: boolean; readonly isForwarded: boolean },
+    flags: FlagPatch,
   ): Promise<Result<{ email: EmailRecord; duplicate: boolean }, StoreMessageError | EmailSetFailure>> {
     return this.transactions.write((sql, mailbox, now) => createEmail(sql, mailbox, input, folderIds, flags, now));
   }

@@ -1,9 +1,11 @@
 /** Calls about mail that is sent: submission, the outbox, its attempts and reports. Each write is one transaction. */
+import type { DeliveryEvent } from '../../../workers/mail/domain/delivery-event.ts';
 import type { RetryPolicy } from '../../../workers/mail/domain/recipient-state.ts';
 import type { SendLimits } from '../../../workers/mail/domain/send-limit.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { NoMailbox, ReadError } from '../contract/mailbox.ts';
 import type {
+  AppliedEvent,
   Canceled,
   DomainHour,
   DueReport,
@@ -20,9 +22,12 @@ import { isRetired } from '../incoming/retired-address-store.ts';
 import * as attempts from '../outbox/outbox-attempt-store.ts';
 import * as reports from '../outbox/outbox-report-store.ts';
 import * as outbox from '../outbox/outbox-store.ts';
+import * as reported from '../outbox/reported-delivery-store.ts';
+import { addServiceShare } from '../outbox/service-share-store.ts';
 import * as submission from '../outbox/submission-store.ts';
-import { addShare, readSendWait, readShare } from '../rules/send-limit-store.ts';
+import { addShare, readSendWait, readShare, releaseSending } from '../rules/send-limit-store.ts';
 import { IncomingCalls } from './incoming-calls.ts';
+import { orNotFound } from './transactions.ts';
 
 export class OutboxCalls extends IncomingCalls {
   /** Submits a message: adds the copy in Sent and the outbox row, in one transaction. */
@@ -65,6 +70,11 @@ export class OutboxCalls extends IncomingCalls {
    */
   async addShare(domainHour: DomainHour, recipients: number): Promise<Result<void, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(addShare(sql, domainHour, recipients, now)));
+  }
+
+  /** Adds recipients that DIRECTORY granted to the mailbox's share of the limit of the installation per month. */
+  async addServiceShare(recipients: number): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(addServiceShare(sql, recipients, now)));
   }
 
   async cancelSubmission(messageId: string): Promise<Result<Canceled, ReadError | { readonly kind: 'too_late' }>> {
@@ -119,9 +129,12 @@ export class OutboxCalls extends IncomingCalls {
     policy: RetryPolicy,
   ): Promise<Result<void, NoMailbox>> {
     const options = { policy, jitter: Math.random() };
-    return this.transactions.write((sql, _, now) =>
-      ok(attempts.recordOutcomes(sql, outboxId, leaseId, outcomes, options, now)),
-    );
+    return this.transactions.write((sql, mailbox, now) => {
+      attempts.recordOutcomes(sql, outboxId, leaseId, outcomes, options, now);
+      const isBlocked = outcomes.some(({ outcome }) => outcome.kind === 'refused' && outcome.isBlocked === true);
+      if (isBlocked) submission.returnToDrafts(sql, mailbox, outboxId, now);
+      return ok(undefined);
+    });
   }
 
   /**
@@ -144,7 +157,17 @@ export class OutboxCalls extends IncomingCalls {
     headerMessageId: string,
     outcomes: readonly ReportedOutcome[],
   ): Promise<Result<boolean, NoMailbox>> {
-    return this.transactions.write((sql, _, now) => ok(outbox.applyReport(sql, headerMessageId, outcomes, now)));
+    return this.transactions.write((sql, _, now) => ok(reported.applyReport(sql, headerMessageId, outcomes, now)));
+  }
+
+  /** Applies a delivery event of Cloudflare Email Service. Idempotent, in any order of the events. */
+  async applyEvent(event: DeliveryEvent, policy: RetryPolicy): Promise<Result<AppliedEvent, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => ok(reported.applyEvent(sql, event, policy, now)));
+  }
+
+  /** Ends the hold because of complaints. @returns `not_found` if mail is not held. */
+  async releaseSending(): Promise<Result<null, ReadError>> {
+    return this.transactions.write((sql, _, now) => orNotFound(releaseSending(sql, now)));
   }
 
   /**

@@ -3,6 +3,7 @@
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { settingsOf } from '../../../workers/shared/settings/settings.ts';
+import { OlderStoreError } from '../../../workers/shared/stores/store-age.ts';
 import { nextAlarmAt } from '../alarm/wakes.ts';
 import type { MailboxRow, NoMailbox, NotFound } from '../contract/mailbox.ts';
 import { readChanges, readState } from '../database/change-store.ts';
@@ -20,6 +21,7 @@ export class Transactions {
   readonly #storage: DurableObjectStorage;
   #database: Database | undefined;
   #opening: Promise<Database> | undefined;
+  #isLeaving: boolean | undefined;
   /** The last state that was pushed to listeners. */
   #announced = -1;
 
@@ -40,9 +42,31 @@ export class Transactions {
     return this.#storage.kv;
   }
 
-  /** The database; undefined if this object never stored anything. */
+  /** The database; undefined if this object never stored anything. @throws OlderStoreError while the mailbox is being put back. */
   get opened(): Database | undefined {
+    if (this.isLeaving) throw new OlderStoreError('MAILBOX');
     return this.#database;
+  }
+
+  /** Whether a restore of this mailbox has begun and not been replayed. */
+  get isLeaving(): boolean {
+    this.#isLeaving ??= this.kv.get('leaving') === true;
+    return this.#isLeaving;
+  }
+
+  set isLeaving(isLeaving: boolean) {
+    if (isLeaving) this.kv.put('leaving', true);
+    else this.kv.delete('leaving');
+    this.#isLeaving = isLeaving;
+  }
+
+  /** Number of the last replay after a restore. If the locations have a greater one, the mailbox was put back. */
+  get number(): number {
+    return this.kv.get<number>('age') ?? 0;
+  }
+
+  set number(number: number) {
+    this.kv.put('age', number);
   }
 
   /**
@@ -50,11 +74,16 @@ export class Transactions {
    * database stays empty: a request with a made-up user id also reaches an object and must not fill it.
    */
   async open(): Promise<void> {
-    if (isDatabase(this.#storage)) await this.create();
+    if (isDatabase(this.#storage)) await this.#create();
   }
 
-  /** Opens the database, and creates it if there is none. */
-  async create(): Promise<Database> {
+  /** Opens the database, and creates it if there is none. @throws OlderStoreError while the mailbox is being put back. */
+  create(): Promise<Database> {
+    if (this.isLeaving) throw new OlderStoreError('MAILBOX');
+    return this.#create();
+  }
+
+  async #create(): Promise<Database> {
     this.#opening ??= openDatabase(this.#storage);
     this.#database = await this.#opening;
     return this.#database;
@@ -75,10 +104,14 @@ export class Transactions {
     return settingsOf(this.#env).MAIL_LEDGER_SECONDS * 1000;
   }
 
-  /** Runs work that only reads the database. */
-  read<T, E>(work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>): Result<T, E | NoMailbox> {
-    if (!this.opened) return err({ kind: 'no_mailbox' });
-    const { sql } = this.opened;
+  /** Runs work that only reads the database. @param isAlways also while the mailbox is being put back. */
+  read<T, E>(
+    work: (sql: SqlStorage, mailbox: MailboxRow, now: number) => Result<T, E>,
+    isAlways = false,
+  ): Result<T, E | NoMailbox> {
+    const database = isAlways ? this.#database : this.opened;
+    if (!database) return err({ kind: 'no_mailbox' });
+    const { sql } = database;
     const mailbox = readMailbox(sql);
     return mailbox ? work(sql, mailbox, this.now()) : err({ kind: 'no_mailbox' });
   }

@@ -1,6 +1,7 @@
 /** The change log as clients receive it. */
+import type { FlagColumn } from '../../../workers/mail/domain/message-flags.ts';
 
-export interface Change {
+export interface Change extends Partial<Readonly<Record<FlagColumn, boolean>>> {
   readonly type:
     | 'message_created'
     | 'message_updated'
@@ -30,12 +31,8 @@ export interface Change {
   readonly left_thread_id?: string;
   readonly identity_id?: string;
   readonly submission_id?: string;
-  /** Set if a message arrived by mail in a folder other than Junk and Trash. */
+  /** Set if a message arrived by mail in a folder other than Junk and Trash, in a thread that is not muted. */
   readonly is_delivered?: true;
-  readonly is_read?: boolean;
-  readonly is_flagged?: boolean;
-  readonly is_answered?: boolean;
-  readonly is_forwarded?: boolean;
   /** Set if the snooze changed: its end as a time of RFC 3339, or null if the snooze ended. */
   readonly snoozed_until?: string | null;
   readonly is_muted?: boolean;

@@ -32,6 +32,8 @@ export interface DraftContent {
   readonly importance?: Importance;
   /** Id of the message that the draft forwards. */
   readonly forwardOf?: string | null;
+  /** Why the message came back to Drafts: the words of the check that refused it. The next save removes it. */
+  readonly refusal?: string | null;
 }
 
 export interface Draft {

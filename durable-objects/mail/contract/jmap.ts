@@ -1,10 +1,11 @@
 /** What only JMAP reads and writes. */
 
 import type { EmailQuery } from '../../../workers/mail/domain/email-filter.ts';
+import type { FlagPatch } from '../../../workers/mail/domain/message-flags.ts';
 import type { RecipientState } from '../../../workers/mail/domain/recipient-state.ts';
 import type { SendLimits } from '../../../workers/mail/domain/send-limit.ts';
-import type { MailAddress } from './delivered-message.ts';
 import type { FolderRole } from './folders.ts';
+import type { ListedFacts, OpenedFacts } from './messages.ts';
 import type { DomainHour, NewOutboxMessage } from './outbox.ts';
 
 export interface JmapFolder {
@@ -37,37 +38,19 @@ export interface TypeChanges {
   readonly onlyCounts: boolean;
   /** Ids of the changed messages' threads. */
   readonly threadIds: readonly string[];
+  /** If the caller named a folder: emails that changed, but were never in it during these changes. */
+  readonly outside: readonly string[];
 }
 
 /** Stands for all objects of a type, in place of an id. */
 export const ALL_OBJECTS = '*';
 
-export interface EmailRecord {
+export interface EmailRecord extends ListedFacts, Omit<OpenedFacts, 'headerMessageId'> {
   readonly id: string;
-  readonly threadId: string;
   readonly folderIds: readonly string[];
   readonly isDraft: boolean;
-  readonly isRead: boolean;
-  readonly isFlagged: boolean;
-  readonly isAnswered: boolean;
-  readonly isForwarded: boolean;
   readonly labels: readonly string[];
-  readonly hasAttachment: boolean;
-  readonly sizeBytes: number;
-  readonly receivedAt: number;
-  readonly sentAt: number | null;
-  readonly from: MailAddress | null;
-  readonly to: readonly MailAddress[];
-  readonly cc: readonly MailAddress[];
-  readonly bcc: readonly MailAddress[];
-  readonly replyTo: readonly MailAddress[];
-  readonly subject: string;
-  readonly preview: string;
   readonly messageId: string | null;
-  readonly inReplyTo: string | null;
-  readonly references: readonly string[];
-  /** R2 key of the raw message; null for a draft that was written in the app. */
-  readonly rawKey: string | null;
 }
 
 export interface EmailText {
@@ -84,12 +67,8 @@ export interface ThreadRecord {
 }
 
 /** New flags and labels of an email. An undefined flag stays unchanged. */
-export interface MarkPatch {
+export interface MarkPatch extends FlagPatch {
   readonly isDraft?: boolean | undefined;
-  readonly isRead?: boolean | undefined;
-  readonly isFlagged?: boolean | undefined;
-  readonly isAnswered?: boolean | undefined;
-  readonly isForwarded?: boolean | undefined;
   /** Labels to change: true adds the label, false removes it. */
   readonly labels: Readonly<Record<string, boolean>>;
   /** True to remove all labels that `labels` does not name. */

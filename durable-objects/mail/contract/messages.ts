@@ -1,4 +1,5 @@
 /** Messages as calls return them, and changes to messages. */
+import type { FlagPatch, Flags } from '../../../workers/mail/domain/message-flags.ts';
 import type { RecipientState } from '../../../workers/mail/domain/recipient-state.ts';
 import type { HeaderField } from '../../../workers/mail/domain/written-fields.ts';
 import type { MailAddress, StoredAttachment } from './delivered-message.ts';
@@ -15,13 +16,9 @@ export interface DeliveryState {
   readonly isUncertain: boolean;
 }
 
-export interface MessageSummary {
-  readonly position: number;
-  readonly messageId: string;
+/** Fields of a message in lists of the JSON API and of JMAP. */
+export interface ListedFacts extends Flags {
   readonly threadId: string;
-  readonly folderId: string;
-  readonly folderRole: FolderRole | null;
-  readonly origin: string;
   readonly from: MailAddress | null;
   readonly to: readonly MailAddress[];
   readonly subject: string;
@@ -29,12 +26,28 @@ export interface MessageSummary {
   readonly sentAt: number | null;
   readonly receivedAt: number;
   readonly sizeBytes: number;
-  readonly isRead: boolean;
-  readonly isFlagged: boolean;
-  readonly isAnswered: boolean;
-  readonly isForwarded: boolean;
-  readonly snoozedUntil: number | null;
   readonly hasAttachment: boolean;
+}
+
+/** Further fields of a message that is read alone. */
+export interface OpenedFacts {
+  readonly cc: readonly MailAddress[];
+  readonly bcc: readonly MailAddress[];
+  readonly replyTo: readonly MailAddress[];
+  readonly headerMessageId: string | null;
+  readonly inReplyTo: string | null;
+  readonly references: readonly string[];
+  /** R2 key of the raw message; null for a draft that was written in the app. */
+  readonly rawKey: string | null;
+}
+
+export interface MessageSummary extends ListedFacts {
+  readonly position: number;
+  readonly messageId: string;
+  readonly folderId: string;
+  readonly folderRole: FolderRole | null;
+  readonly origin: string;
+  readonly snoozedUntil: number | null;
   readonly labels: readonly string[];
 }
 
@@ -43,13 +56,7 @@ export interface TextRow {
   readonly r2Key: string | null;
 }
 
-export interface MessageDetail extends MessageSummary {
-  readonly cc: readonly MailAddress[];
-  readonly bcc: readonly MailAddress[];
-  readonly replyTo: readonly MailAddress[];
-  readonly headerMessageId: string | null;
-  readonly inReplyTo: string | null;
-  readonly references: readonly string[];
+export interface MessageDetail extends MessageSummary, OpenedFacts {
   readonly headers: readonly HeaderField[];
   /** Verdict as JSON, unchanged since `storeMessage` received it. */
   readonly authentication: string | null;
@@ -57,7 +64,6 @@ export interface MessageDetail extends MessageSummary {
   readonly text: TextRow;
   readonly html: TextRow | null;
   readonly attachments: readonly StoredAttachment[];
-  readonly rawKey: string | null;
   /** Delivery state of each recipient; empty unless the message was sent. */
   readonly delivery: readonly DeliveryState[];
 }
@@ -84,11 +90,7 @@ export interface LabelPatch {
   readonly removeLabels?: readonly string[] | undefined;
 }
 
-export interface BatchPatch extends LabelPatch {
-  readonly isRead?: boolean | undefined;
-  readonly isFlagged?: boolean | undefined;
-  readonly isAnswered?: boolean | undefined;
-  readonly isForwarded?: boolean | undefined;
+export interface BatchPatch extends LabelPatch, FlagPatch {
   /** Time at which the message returns to the Inbox; null for no snooze. A move without this member ends the snooze. */
   readonly snoozedUntil?: number | null | undefined;
   /** Id or role of the folder to move the message to. */

@@ -1,7 +1,7 @@
 /** Outgoing mail: submission, attempts, reports and the sending limit. */
 
 import type { AttemptOutcome } from '../../../workers/mail/domain/recipient-state.ts';
-import type { SendLimits } from '../../../workers/mail/domain/send-limit.ts';
+import type { SendLimits, Standing } from '../../../workers/mail/domain/send-limit.ts';
 import type { StoreMessageError, StoreMessageInput } from './delivered-message.ts';
 import type { Idempotency } from './drafts.ts';
 import type { DeliveryState } from './messages.ts';
@@ -30,6 +30,18 @@ export interface ReportedOutcome {
   readonly reply: string;
 }
 
+/**
+ * Effect of a delivery event. `unchanged`: it was applied before or is too late. `unknown`: this mailbox sent no message with the id
+ * in the last 14 days.
+ */
+export type EventOutcome = 'applied' | 'unchanged' | 'unknown';
+
+export interface AppliedEvent {
+  readonly outcome: EventOutcome;
+  /** Standing of the account after a complaint; null for every other event. The same for a repetition. */
+  readonly standing: Standing | null;
+}
+
 /** A message with the recipients that the caller must attempt now. */
 export interface OutboxJob {
   readonly userId: string;
@@ -48,6 +60,13 @@ export interface OutboxJob {
   readonly verdicts: string | null;
   /** Whether the mail of the user is held. */
   readonly isSuspended: boolean;
+  /** Whether it is held because of complaints. */
+  readonly isSendingHeld: boolean;
+  /**
+   * Recipients of Email Service that the mailbox was granted, less those of accepted messages and of earlier jobs of the claim.
+   * Undefined from a mailbox of 0.2.0.
+   */
+  readonly serviceRoom: number | undefined;
   readonly recipients: readonly { readonly ordinal: number; readonly email: string; readonly domain: string }[];
 }
 

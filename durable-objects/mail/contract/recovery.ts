@@ -1,4 +1,5 @@
 /** What a lost mailbox is rebuilt from, and which stored objects no mailbox holds. */
+import type { Flags } from '../../../workers/mail/domain/message-flags.ts';
 import type { FolderRole } from './folders.ts';
 
 export interface Unheld {
@@ -27,16 +28,21 @@ export interface FolderState {
   readonly name: string;
 }
 
-export interface MessageSnapshot {
+export interface MessageSnapshot extends Flags {
   readonly id: string;
   readonly rawKey: string;
   readonly receivedAt: number;
   /** Ids of the message's folders, the first folder first. */
   readonly folders: readonly string[];
-  readonly isRead: boolean;
-  readonly isFlagged: boolean;
-  readonly isAnswered: boolean;
-  readonly isForwarded: boolean;
   readonly snoozedUntil: number | null;
   readonly labels: readonly string[];
+}
+
+/** Reason of the end of an object that was put back to an earlier state, which its caller expects. */
+export const PUT_BACK = 'the mailbox is put back';
+
+/** A list of mailboxes that were put back to an earlier state (`workers/shared/stores/object-ages.ts`). */
+export interface ObjectNumberList {
+  readonly version: number;
+  readonly numbers: Readonly<Record<string, number>>;
 }

@@ -35,6 +35,9 @@ export function toPeriodsExpression(from: number, before: number): string | null
   return `(${terms.join(' OR ')})`;
 }
 
+/** Lengths of indexed prefixes. A prefix of another length is a scan of the index. */
+export const PREFIX_LENGTHS: readonly number[] = [2, 3, 5];
+
 /**
  * Creates the index. Prefixes of two, three and five characters are indexed (`prefix`). Such an index also serves prefixes that are
  * one character shorter, at the cost of reading every message with such a word. Longer prefixes match few words.
@@ -42,7 +45,7 @@ export function toPeriodsExpression(from: number, before: number): string | null
 export function createSearchIndex(sql: SqlStorage): void {
   sql.exec(
     `CREATE VIRTUAL TABLE IF NOT EXISTS message_search USING fts5(
-       ${SEARCH_COLUMNS.join(', ')}, period, content='', contentless_delete=1, prefix='2 3 5', tokenize="unicode61 remove_diacritics 0")`,
+       ${SEARCH_COLUMNS.join(', ')}, period, content='', contentless_delete=1, prefix='${PREFIX_LENGTHS.join(' ')}', tokenize="unicode61 remove_diacritics 0")`,
   );
 }
 

@@ -3,6 +3,7 @@
 import { drizzle } from 'drizzle-orm/durable-sqlite';
 import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../../migrations/mailbox/migrations.js';
+import type { Insert } from '../../../workers/shared/stores/insert-into.ts';
 import { execute, type Parameters, type Statement } from '../../../workers/shared/stores/statement.ts';
 import type { MailboxRow, MailboxSettings, NewMailbox } from '../contract/mailbox.ts';
 import { createSearchIndex } from './search-index-store.ts';
@@ -29,6 +30,11 @@ export async function openDatabase(storage: DurableObjectStorage): Promise<Datab
 export function first<T extends Row>(sql: SqlStorage, query: string, ...values: SqlStorageValue[]): T | null {
   for (const row of sql.exec<T>(query, ...values)) return row;
   return null;
+}
+
+/** Runs an insert. */
+export function run(sql: SqlStorage, { text, values }: Insert): void {
+  sql.exec(text, ...values);
 }
 
 /** @returns the first row of a statement; null if there is none. */

@@ -1,7 +1,7 @@
 /**
  * The search language.
  *
- * - Text: words, "phrases" and prefix*.
+ * - Text: words, "phrases" and prefix*. Words of three characters also match longer words that begin with them.
  * - Fields: `from:` `to:` `cc:` `bcc:` `subject:` `filename:` `list:` `header:`.
  * - Conditions: `in:` `is:` `has:attachment` `label:` `thread:` `before:` `after:` `newer_than:` `older_than:` `larger:`
  * `smaller:`.
@@ -10,43 +10,13 @@
  *
  * Any other word directly before a colon and a value is an error, so that a misspelt operator is reported instead of finding
  * nothing. Times, addresses of web pages, `Re:` and quoted text are searched as text.
+ *
+ * A query that names no folder finds messages outside Junk and Trash.
  */
+import { type EmailFilter, EVERY_MESSAGE, not, VISIBLE } from '../../../workers/mail/domain/email-filter.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { toBaseSubject } from './base-subject.ts';
-
-export type TextField = 'any' | 'sender' | 'recipients' | 'copies' | 'hidden' | 'subject' | 'files';
-export type Flag =
-  | 'read'
-  | 'unread'
-  | 'flagged'
-  | 'unflagged'
-  | 'draft'
-  | 'answered'
-  | 'unanswered'
-  | 'forwarded'
-  | 'snoozed'
-  | 'muted';
-
-export type SearchNode =
-  | { readonly kind: 'and' | 'or'; readonly of: readonly SearchNode[] }
-  | { readonly kind: 'not'; readonly of: SearchNode }
-  | {
-      readonly kind: 'text';
-      readonly field: TextField;
-      readonly text: string;
-      readonly match: 'word' | 'prefix' | 'phrase';
-    }
-  /** Messages in a folder. The folder `any` stands for all folders, including Junk and Trash. */
-  | { readonly kind: 'in'; readonly folder: string; readonly at: number }
-  | { readonly kind: 'is'; readonly flag: Flag }
-  | { readonly kind: 'has_attachment' }
-  | { readonly kind: 'label'; readonly label: string }
-  | { readonly kind: 'thread'; readonly threadId: string }
-  /** Messages with a header field whose value contains the text. The name of the field is in lower case. */
-  | { readonly kind: 'header'; readonly name: string; readonly text: string }
-  /** Messages by time of arrival: `before` excludes the time itself, `after` includes it. Milliseconds since 1970 UTC. */
-  | { readonly kind: 'before' | 'after'; readonly time: number }
-  | { readonly kind: 'larger' | 'smaller'; readonly bytes: number };
+import { OPERATORS, type QueryContext, Refusal, type Term, toFilter } from './search-term.ts';
 
 export interface QueryError {
   /** Offset in the query, in characters. */
@@ -58,35 +28,6 @@ export const QUERY_LENGTH_MAX = 1_000;
 const TERMS_MAX = 50;
 const DEPTH_MAX = 10;
 
-const TEXT_FIELDS: Readonly<Record<string, TextField>> = {
-  from: 'sender',
-  to: 'recipients',
-  cc: 'copies',
-  bcc: 'hidden',
-  subject: 'subject',
-  filename: 'files',
-};
-const FLAGS: Readonly<Record<string, Flag>> = {
-  read: 'read',
-  seen: 'read',
-  unread: 'unread',
-  unseen: 'unread',
-  flagged: 'flagged',
-  starred: 'flagged',
-  unflagged: 'unflagged',
-  draft: 'draft',
-  answered: 'answered',
-  replied: 'answered',
-  unanswered: 'unanswered',
-  forwarded: 'forwarded',
-  snoozed: 'snoozed',
-  muted: 'muted',
-};
-const OPERATORS = [
-  ...Object.keys(TEXT_FIELDS),
-  ...['in', 'is', 'has', 'label', 'thread', 'list', 'header'],
-  ...['before', 'after', 'newer_than', 'older_than', 'larger', 'smaller'],
-];
 /**
  * An operator that does not exist: a word directly before a colon and a value. If a second colon, a slash or a backslash follows,
  * it is text, such as `std::map` or `https://`.
@@ -94,26 +35,13 @@ const OPERATORS = [
 const UNKNOWN_OPERATOR = /^(\p{L}[\p{L}_-]*):(?=[^\s()/\\:])/u;
 /** URI schemes that are written without slashes. Such a word before a colon is text, not an unknown operator. */
 const SCHEMES = /^(?:mailto|tel|sms|cid|mid|urn|news|xmpp|sip|sips|magnet|geo|data|localhost)$/i;
-const SPAN_MS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000, m: 30 * 86_400_000, y: 365 * 86_400_000 };
 
-interface Token {
+interface Token extends Term {
   readonly kind: 'open' | 'close' | 'or' | 'not' | 'term';
-  readonly at: number;
-  readonly operator?: string;
-  readonly value?: string;
-  readonly isQuoted?: boolean;
 }
 
-class Refusal extends Error {
-  readonly at: number;
-  constructor(at: number, message: string) {
-    super(message);
-    this.at = at;
-  }
-}
-
-/** Parses a query. @param now milliseconds since 1970, for `newer_than:` and `older_than:`. @returns null for an empty query. */
-export function parseSearch(query: string, now: number): Result<SearchNode | null, QueryError> {
+/** Parses a query. @returns the filter; null for a query without a term. */
+export function parseSearch(query: string, context: QueryContext): Result<EmailFilter | null, QueryError> {
   if (query.length > QUERY_LENGTH_MAX)
     return err({ at: QUERY_LENGTH_MAX, message: `A query has at most ${QUERY_LENGTH_MAX} characters.` });
   try {
@@ -122,11 +50,11 @@ export function parseSearch(query: string, now: number): Result<SearchNode | nul
       return err({ at: 0, message: `A query has at most ${TERMS_MAX} terms.` });
     }
     if (tokens.length === 0) return ok(null);
-    const parser = { tokens, next: 0, end: query.length, now };
-    const node = parseAll(parser, 0);
+    const parser = { tokens, next: 0, end: query.length, context };
+    const { filter, namesFolder } = parseAll(parser, 0);
     const rest = tokens[parser.next];
     if (rest) throw new Refusal(rest.at, 'Unmatched ")".');
-    return ok(node);
+    return ok(namesFolder ? filter : joinAll([filter, VISIBLE]));
   } catch (error) {
     if (error instanceof Refusal) return err({ at: error.at, message: error.message });
     throw error;
@@ -191,28 +119,40 @@ function refuseUnknown(text: string, at: number): void {
 }
 
 interface Parser {
-  readonly now: number;
+  readonly context: QueryContext;
   readonly tokens: readonly Token[];
   next: number;
   readonly end: number;
 }
 
-function parseAll(parser: Parser, depth: number): SearchNode {
+interface Part {
+  readonly filter: EmailFilter;
+  /** Whether the part has an `in:` that is not negated. */
+  readonly namesFolder: boolean;
+}
+
+/** Joins filters that must all match. The members of an `and` become members of the result. */
+function joinAll(filters: readonly EmailFilter[]): EmailFilter {
+  const of = filters.flatMap((filter) => (filter.kind === 'and' ? filter.of : [filter]));
+  return of.length === 1 ? (of[0] ?? EVERY_MESSAGE) : { kind: 'and', of };
+}
+
+function parseAll(parser: Parser, depth: number): Part {
   const opened = parser.tokens[parser.next]?.at ?? parser.end;
   if (depth > DEPTH_MAX) throw new Refusal(opened, `Parentheses may be nested at most ${DEPTH_MAX} deep.`);
-  const parts: SearchNode[] = [];
+  const parts: Part[] = [];
   let sawTerm = false;
   for (let token = parser.tokens[parser.next]; token && token.kind !== 'close'; token = parser.tokens[parser.next]) {
     sawTerm = true;
     const part = parseAlternatives(parser, depth);
     if (part) parts.push(part);
   }
-  const [only] = parts;
-  if (!only) throw new Refusal(opened, sawTerm ? 'The query has no term to search for.' : 'Empty parentheses.');
-  return parts.length === 1 ? only : { kind: 'and', of: parts };
+  if (parts.length === 0)
+    throw new Refusal(opened, sawTerm ? 'The query has no term to search for.' : 'Empty parentheses.');
+  return { filter: joinAll(parts.map((part) => part.filter)), namesFolder: parts.some((part) => part.namesFolder) };
 }
 
-function parseAlternatives(parser: Parser, depth: number): SearchNode | null {
+function parseAlternatives(parser: Parser, depth: number): Part | null {
   const parts = [parseOne(parser, depth)];
   for (let token = parser.tokens[parser.next]; token?.kind === 'or'; token = parser.tokens[parser.next]) {
     parser.next += 1;
@@ -222,107 +162,28 @@ function parseAlternatives(parser: Parser, depth: number): SearchNode | null {
     parts.push(parseOne(parser, depth));
   }
   const of = parts.filter((part) => part !== null);
-  return of.length > 1 ? { kind: 'or', of } : (of[0] ?? null);
+  if (of.length < 2) return of[0] ?? null;
+  const namesFolder = of.some((part) => part.namesFolder);
+  return { filter: { kind: 'or', of: of.map((part) => part.filter) }, namesFolder };
 }
 
-function parseOne(parser: Parser, depth: number): SearchNode | null {
+function parseOne(parser: Parser, depth: number): Part | null {
   const token = parser.tokens[parser.next];
   if (!token || token.kind === 'close') throw new Refusal(token?.at ?? parser.end, 'A term is missing here.');
   parser.next += 1;
   if (token.kind === 'or') throw new Refusal(token.at, 'OR needs a term before it.');
   if (token.kind === 'not') {
     if (depth >= DEPTH_MAX) throw new Refusal(token.at, `Negations may be nested at most ${DEPTH_MAX} deep.`);
-    const of = parseOne(parser, depth + 1);
-    return of && { kind: 'not', of };
+    const part = parseOne(parser, depth + 1);
+    return part && { filter: not(part.filter), namesFolder: false };
   }
   if (token.kind === 'open') {
-    const node = parseAll(parser, depth + 1);
+    const part = parseAll(parser, depth + 1);
     const close = parser.tokens[parser.next];
     if (close?.kind !== 'close') throw new Refusal(token.at, 'Unmatched "(".');
     parser.next += 1;
-    return node;
+    return part;
   }
-  return toNode(token, parser.now);
-}
-
-/** Makes the node of a text term. @returns null for a term without letters or digits, such as a lone dash. */
-function toNode({ operator, value = '', isQuoted = false, at }: Token, now: number): SearchNode | null {
-  const field = operator === undefined ? 'any' : TEXT_FIELDS[operator];
-  if (field !== undefined) {
-    const isPrefix = !isQuoted && value.endsWith('*');
-    const text = isPrefix ? value.slice(0, -1) : value;
-    if (!/[\p{L}\p{N}\p{Co}]/u.test(text)) {
-      if (operator === undefined && !isQuoted && !isPrefix) return null;
-      throw new Refusal(at, 'This term has no word to search for.');
-    }
-    return { kind: 'text', field, text, match: isPrefix ? 'prefix' : isQuoted ? 'phrase' : 'word' };
-  }
-  switch (operator) {
-    case 'in':
-      return { kind: 'in', folder: value, at };
-    case 'label':
-      return { kind: 'label', label: value };
-    case 'thread':
-      return { kind: 'thread', threadId: value.toLowerCase() };
-    case 'list':
-      return { kind: 'header', name: 'list-id', text: value };
-    case 'header':
-      return readHeader(value, at);
-    case 'is': {
-      const flag = FLAGS[value.toLowerCase()];
-      if (!flag) throw new Refusal(at, `"is:" takes ${Object.keys(FLAGS).join(', ')}.`);
-      return { kind: 'is', flag };
-    }
-    case 'has':
-      if (!/^attachments?$/i.test(value)) throw new Refusal(at, '"has:" takes attachment.');
-      return { kind: 'has_attachment' };
-    case 'before':
-    case 'after':
-      return { kind: operator, time: readTime(value, at) };
-    case 'newer_than':
-      return { kind: 'after', time: now - readSpan(value, at) };
-    case 'older_than':
-      return { kind: 'before', time: now - readSpan(value, at) };
-    case 'larger':
-    case 'smaller':
-      return { kind: operator, bytes: readBytes(value, at) };
-    default:
-      throw new Error(`operator ${operator} has no meaning`);
-  }
-}
-
-/** Parses a day, a month, a year, or a time of RFC 3339. All are in UTC. */
-function readTime(value: string, at: number): number {
-  const day = /^(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?$/.exec(value);
-  if (day) {
-    const [year, month, date] = [Number(day[1]), Number(day[2] ?? 1), Number(day[3] ?? 1)];
-    const time = Date.UTC(year, month - 1, date);
-    // `Date.UTC` converts a day or month that does not exist to another date; such values are rejected.
-    if (new Date(time).getUTCMonth() === month - 1) return time;
-  } else if (/^\d{4}-\d\d-\d\dT/.test(value)) {
-    const time = Date.parse(value);
-    if (!Number.isNaN(time)) return time;
-  }
-  throw new Refusal(at, 'Write a date as 2026-01-31.');
-}
-
-/** Parses the value of `header:`: `NAME` or `NAME:text`. */
-function readHeader(value: string, at: number): SearchNode {
-  const [, name, text = ''] = /^([!-9;-~]{1,76})(?::(.*))?$/s.exec(value) ?? [];
-  if (name === undefined) throw new Refusal(at, 'Write a header as header:x-mailer or header:x-mailer:text.');
-  return { kind: 'header', name: name.toLowerCase(), text };
-}
-
-/** Parses a time span. A month counts as 30 days, a year as 365. @returns milliseconds. */
-function readSpan(value: string, at: number): number {
-  const match = /^(\d{1,5})([hdwmy])$/i.exec(value);
-  if (!match) throw new Refusal(at, 'Write an age as 12h, 2d, 3w, 6m or 1y.');
-  return Number(match[1]) * SPAN_MS[(match[2] ?? 'd').toLowerCase() as keyof typeof SPAN_MS];
-}
-
-function readBytes(value: string, at: number): number {
-  const match = /^(\d{1,12}(?:\.\d{1,3})?)([kmg]?)i?b?$/i.exec(value);
-  if (!match) throw new Refusal(at, 'Write a size as 500, 10K, 5M or 1G.');
-  const power = ['', 'k', 'm', 'g'].indexOf((match[2] ?? '').toLowerCase());
-  return Math.trunc(Number(match[1]) * 1024 ** power);
+  const filter = toFilter(token, parser.context);
+  return filter && { filter, namesFolder: token.operator === 'in' };
 }

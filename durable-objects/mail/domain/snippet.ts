@@ -1,7 +1,7 @@
 /** Makes excerpts of texts around search hits. */
 
-import { findRuns, foldText, isCjk, toInflections, toPhrase } from '../../../workers/mail/domain/search-text.ts';
-import type { SearchNode } from './search-query.ts';
+import { type EmailFilter, listTexts } from '../../../workers/mail/domain/email-filter.ts';
+import { findRuns, foldText, isCjk, toInflections, toSearchPhrase } from '../../../workers/mail/domain/search-text.ts';
 
 const SNIPPET_LENGTH = 160;
 const BEFORE_LENGTH = 50;
@@ -14,22 +14,20 @@ export interface Needles {
 }
 
 /** @returns the terms of a query that can occur in a body: those that are not negated and not limited to another field. */
-export function toNeedles(node: SearchNode | null): Needles {
+export function toNeedles(filter: EmailFilter | null): Needles {
   const words = new Set<string>();
   const prefixes: string[] = [];
   const pieces: string[] = [];
-  const visit = (each: SearchNode): void => {
-    if (each.kind === 'and' || each.kind === 'or') for (const inner of each.of) visit(inner);
-    if (each.kind !== 'text' || each.field !== 'any') return;
-    for (const run of findRuns(each.text)) if (isCjk(run.term)) pieces.push(run.term);
-    for (const { term, isPrefix } of toPhrase(each.text, each.match === 'prefix')) {
+  for (const each of listTexts(filter, ['any'])) {
+    const { text, match } = each;
+    for (const run of findRuns(text)) if (isCjk(run.term)) pieces.push(run.term);
+    for (const { term, isPrefix } of toSearchPhrase(each)) {
       if (isCjk(term)) continue;
       if (isPrefix) prefixes.push(term);
       words.add(term);
-      if (each.match === 'word') for (const form of toInflections(term)) words.add(form);
+      if (match === 'word') for (const form of toInflections(term)) words.add(form);
     }
-  };
-  if (node) visit(node);
+  }
   return { words, prefixes, pieces };
 }
 
@@ -37,11 +35,16 @@ const findPiece = (term: string, needles: Needles) => needles.pieces.find((each)
 const isNeedle = (term: string, needles: Needles) =>
   needles.words.has(term) || needles.prefixes.some((prefix) => term.startsWith(prefix));
 
-/** Counts the words of a text that match. Used to rank hits in subjects and senders. */
+/** Weight of a longer word that begins with a searched word. */
+const BEGINNING_WEIGHT = 0.5;
+
+/** Counts the words of a text that match, whole words before beginnings. Used to rank hits in subjects and senders. */
 export function countNeedles(text: string, needles: Needles): number {
   let count = 0;
-  for (const { term } of findRuns(text))
-    if (isNeedle(term, needles) || findPiece(term, needles) !== undefined) count += 1;
+  for (const { term } of findRuns(text)) {
+    if (needles.words.has(term) || findPiece(term, needles) !== undefined) count += 1;
+    else if (isNeedle(term, needles)) count += BEGINNING_WEIGHT;
+  }
   return count;
 }
 

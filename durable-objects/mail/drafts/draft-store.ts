@@ -19,12 +19,12 @@ import { first } from '../database/store.ts';
 import { readRevision } from '../messages/email-id-store.ts';
 import { findFolder, findFolderByNumber, updateCounts } from '../messages/folder-store.ts';
 import { listLabels } from '../messages/label-store.ts';
+import type { MessageState } from '../messages/message-row-store.ts';
 import {
   eraseMessage,
   findDraft,
   foldersOf,
   insertMessage,
-  type MessageState,
   mintMessageId,
   mintPosition,
   toPreview,

@@ -21,12 +21,17 @@ const listAfter = statement<{ since: number; limit: number }, { state: number; b
  * @returns the changes of a type since a state; null if the state is too old or of another mailbox. The client must then reload
  * everything.
  */
-export function readTypeChanges(sql: SqlStorage, type: JmapType, since: number, max: number): TypeChanges | null {
+export function readTypeChanges(
+  sql: SqlStorage,
+  type: JmapType,
+  { since, max, folderId }: { readonly since: number; readonly max: number; readonly folderId: string | null },
+): TypeChanges | null {
   const latest = readState(sql);
   const floor = first<{ floor: number }>(sql, 'SELECT state_floor AS floor FROM mailbox WHERE id = 1')?.floor ?? 0;
   if (since < floor || since > latest) return null;
   const objects = new Map<string, { isNew: boolean; isGone: boolean; isUpdated: boolean }>();
   const threadIds = new Set<string>();
+  const inside = new Set<string>();
   let onlyCounts = true;
   let state = since;
   let rows = 0;
@@ -42,6 +47,7 @@ export function readTypeChanges(sql: SqlStorage, type: JmapType, since: number, 
       known.isGone = kind === 'destroyed';
       if (kind === 'updated' && !known.isNew) onlyCounts = false;
       objects.set(id, known);
+      if (folderId === null || mayBeIn(change, folderId)) inside.add(id);
     }
     for (const id of [change.thread_id, change.left_thread_id]) if (id !== undefined) threadIds.add(id);
     state = row.state;
@@ -59,8 +65,13 @@ export function readTypeChanges(sql: SqlStorage, type: JmapType, since: number, 
     destroyed: select(({ isNew, isGone }) => isGone && !isNew),
     onlyCounts: updated.length > 0 && onlyCounts,
     threadIds: [...threadIds],
+    outside: [...objects.keys()].filter((id) => !inside.has(id)),
   };
 }
+
+/** False if the change shows that its message was not in the folder, neither before it nor after it. */
+const mayBeIn = ({ folder_id, folder_ids = [], left_folder_ids = [] }: Change, folderId: string): boolean =>
+  folder_id === undefined || [folder_id, ...folder_ids, ...left_folder_ids].includes(folderId);
 
 function toEvents(sql: SqlStorage, type: JmapType, change: Change): Event[] {
   switch (type) {

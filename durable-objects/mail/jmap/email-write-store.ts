@@ -1,4 +1,5 @@
 /** Writes of `Email/set` (RFC 8621 §4.6): changes keywords and folders, and erases messages. Runs in the caller's transaction. */
+import type { FlagPatch } from '../../../workers/mail/domain/message-flags.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import type { FolderRow } from '../contract/folders.ts';
@@ -73,7 +74,7 @@ export function createEmail(
   mailbox: MailboxRow,
   input: StoreMessageInput,
   folderIds: readonly string[],
-  flags: { readonly isAnswered: boolean; readonly isForwarded: boolean },
+  flags: FlagPatch,
   now: number,
 ): Result<{ email: EmailRecord; duplicate: boolean }, StoreMessageError | EmailSetFailure> {
   const folders = decideFolders(sql, [], {

@@ -4,7 +4,8 @@ import type { FolderRow } from '../contract/folders.ts';
 import type { Arrangement, DestroyRound } from '../contract/jmap.ts';
 import { recordChange } from '../database/change-store.ts';
 import { findFolder, findFolderByNumber, removeFolder } from '../messages/folder-store.ts';
-import { eraseMessage, foldersOf, type MessageState, patchMessage, STATE_COLUMNS } from '../messages/message-store.ts';
+import { type MessageState, STATE_COLUMNS } from '../messages/message-row-store.ts';
+import { eraseMessage, foldersOf, patchMessage } from '../messages/message-store.ts';
 
 const arrange = statement<{ folder: number; sortOrder: number | null; isSubscribed: number | null }>(
   `UPDATE folder SET sort_order = ifnull(:sortOrder, sort_order), is_subscribed = ifnull(:isSubscribed, is_subscribed)

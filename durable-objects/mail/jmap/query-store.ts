@@ -6,11 +6,12 @@
 import type { EmailSort } from '../../../workers/mail/domain/email-filter.ts';
 import type { MailAddress } from '../contract/delivered-message.ts';
 import type { EmailQueryAnswer, EmailQueryRequest, QueryFailure } from '../contract/jmap.ts';
-import { first, type Row } from '../database/store.ts';
+import type { Row } from '../database/store.ts';
 import { toBaseSubject } from '../domain/base-subject.ts';
 import { EMAIL_ID } from '../messages/email-id-store.ts';
+import { readHits } from '../search/search-read-store.ts';
+import { type CompiledSearch, compileSearch, toKeywordCondition } from '../search/search-sql.ts';
 import { readThreads } from './email-read-store.ts';
-import { type CompiledQuery, compileQuery } from './query-sql-store.ts';
 
 /** Maximum of matches that are sorted by anything but time. */
 const SORTED_MAX = 50_000;
@@ -22,12 +23,12 @@ interface Hit extends Row {
 }
 
 export function queryEmails(sql: SqlStorage, request: EmailQueryRequest): EmailQueryAnswer | QueryFailure {
-  const compiled = compileQuery(sql, request);
+  const compiled = compileSearch(sql, request.filter);
   const hits = listHits(sql, compiled, request.sort);
   if (hits === null) return 'too_many_to_sort';
   const shown = request.collapseThreads ? collapse(hits) : hits;
   const { position, anchor, limit, calculateTotal } = request;
-  const knownTotal = calculateTotal && !request.collapseThreads ? readFolderTotal(sql, compiled) : null;
+  const knownTotal = request.collapseThreads ? null : compiled.total;
   const isOpenEnded = (calculateTotal && knownTotal === null) || position < 0 || anchor !== null;
   const ids: string[] = [];
   for (const hit of shown) {
@@ -44,31 +45,72 @@ export function queryEmails(sql: SqlStorage, request: EmailQueryRequest): EmailQ
   };
 }
 
-const readFolderTotal = (sql: SqlStorage, { folder }: CompiledQuery): number | null =>
-  folder === null
-    ? null
-    : (first<{ total: number }>(sql, 'SELECT total FROM folder WHERE folder = ?', folder)?.total ?? 0);
-
 /** @returns the matches in order; null if they must be sorted and are too many. */
-function listHits(sql: SqlStorage, compiled: CompiledQuery, sort: readonly EmailSort[]): Iterable<Hit> | null {
-  const { from, where, position, keys } = compiled;
+function listHits(sql: SqlStorage, compiled: CompiledSearch, sort: readonly EmailSort[]): Iterable<Hit> | null {
+  const [lead, ...further] = sort;
+  const keys = sort.map((each, at) => `, ${toKeySql(each)} AS key${at}`).join('');
   const columns = `m.position, ${EMAIL_ID} AS email_id, m.thread`;
-  const [only] = sort;
-  if (only === undefined || only.by === 'receivedAt') {
-    const order = only?.isAscending ? 'ASC' : 'DESC';
-    return sql.exec<Hit>(
-      `SELECT ${columns} FROM ${from} WHERE ${where.sql} ORDER BY ${position} ${order}`,
-      ...where.values,
-    );
+  if (lead === undefined || lead.by === 'receivedAt') {
+    const order = lead?.isAscending ? 'ASC' : 'DESC';
+    if (further.length === 0) return readHits<Hit>(sql, compiled, { columns, order });
+    return sortTies(readHits<Hit>(sql, compiled, { columns: columns + keys, order }), sort);
   }
-  const query = `SELECT ${columns}${keys} FROM ${from} WHERE ${where.sql} LIMIT ${SORTED_MAX + 1}`;
-  const hits = [...sql.exec<Hit>(query, ...where.values)].map((hit) => ({
+  const hits: Hit[] = [];
+  for (const hit of readHits<Hit>(sql, compiled, { columns: columns + keys, order: 'DESC' }))
+    if (hits.push(hit) > SORTED_MAX) return null;
+  return sortHits(hits, sort);
+}
+
+/** SQL of the value that a message is sorted by. JavaScript compares texts, because SQLite folds case only in ASCII. */
+function toKeySql({ by, keyword }: EmailSort): string {
+  switch (by) {
+    case 'receivedAt':
+      return 'm.received_at';
+    case 'sentAt':
+      return 'ifnull(m.sent_at, m.received_at)';
+    case 'size':
+      return 'm.size_bytes';
+    case 'from':
+      return 'm.sender';
+    case 'to':
+      return `ifnull(json_extract(m.to_list, '$[0]'), 'null')`;
+    case 'subject':
+      return 'm.subject';
+    case 'keyword':
+      return keyword ? toKeywordKey(keyword) : '0';
+  }
+}
+
+/** SQL of a keyword to sort by. The clause with the sort keys has no bound values, so a label is written as a literal. */
+function toKeywordKey({ test, scope }: NonNullable<EmailSort['keyword']>): string {
+  const { sql, values } = toKeywordCondition(test, scope);
+  let at = 0;
+  return `(${sql.replace(/\?/g, () => `'${String(values[at++]).replaceAll("'", "''")}'`)})`;
+}
+
+/** Sorts hits by all comparators. Hits that are equal in all of them stay in their order. */
+function sortHits(hits: readonly Hit[], sort: readonly EmailSort[]): Hit[] {
+  const keyed = hits.map((hit) => ({
     hit,
     keys: sort.map((each, at) => toSortKey(each, hit[`key${at}`] ?? null)),
   }));
-  if (hits.length > SORTED_MAX) return null;
-  hits.sort((a, b) => compareKeys(sort, a.keys, b.keys) || b.hit.position - a.hit.position);
-  return hits.map(({ hit }) => hit);
+  return keyed.toSorted((a, b) => compareKeys(sort, a.keys, b.keys)).map(({ hit }) => hit);
+}
+
+/**
+ * Sorts hits that are in order of `receivedAt` by the further comparators, which matter among hits of the same time only. So a query
+ * still ends as soon as its window is full.
+ */
+function* sortTies(hits: Iterable<Hit>, sort: readonly EmailSort[]): Generator<Hit> {
+  let ties: Hit[] = [];
+  for (const hit of hits) {
+    if (ties[0] && ties[0].key0 !== hit.key0) {
+      yield* sortHits(ties, sort);
+      ties = [];
+    }
+    ties.push(hit);
+  }
+  yield* sortHits(ties, sort);
 }
 
 function toSortKey({ by }: EmailSort, value: SqlStorageValue): string | number {

@@ -86,9 +86,13 @@ const isReported = (later: DeliveryState, state: DeliveryState): boolean =>
   later.attempts === state.attempts;
 
 function readStates(sql: SqlStorage, row: SubmissionRow): SubmissionRecord['recipients'] {
-  const waiting = readOutbox(sql, row.submission_id);
-  if (waiting) return waiting.recipients;
   const final = JSON.parse(row.delivery ?? '[]') as DeliveryState[];
+  const waiting = readOutbox(sql, row.submission_id);
+  if (waiting) {
+    // After a late failure, the outbox has only the recipients that failed.
+    const isWaiting = ({ email }: DeliveryState) => waiting.recipients.some((each) => each.email === email);
+    return [...final.filter((state) => !isWaiting(state)), ...waiting.recipients];
+  }
   const known = readDelivery(sql, toPosition(parseEmailId(row.email_id)?.messageId ?? ''));
   // A report that arrived after the last attempt is stored only in the message row, not in the submission.
   const reported = (state: DeliveryState) =>

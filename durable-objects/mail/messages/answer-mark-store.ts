@@ -1,6 +1,7 @@
 /** Marks messages as answered or forwarded when the user sends an answer or a forward. */
 import { first } from '../database/store.ts';
-import { findMessage, type MessageState, patchMessage, STATE_COLUMNS } from './message-store.ts';
+import { type MessageState, STATE_COLUMNS } from './message-row-store.ts';
+import { findMessage, patchMessage } from './message-store.ts';
 
 /** Maximum of copies of one message that are marked. A message may have several copies, such as one by mail and one by a list. */
 const COPIES_MAX = 20;

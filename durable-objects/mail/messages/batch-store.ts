@@ -4,14 +4,8 @@ import type { FolderError, FolderRow } from '../contract/folders.ts';
 import type { BatchPatch, BatchResult } from '../contract/messages.ts';
 import { first } from '../database/store.ts';
 import { findFolder, findFolderByNumber, isView, listSubtree, removeFolder } from './folder-store.ts';
-import {
-  eraseMessage,
-  findMessage,
-  foldersOf,
-  type MessageState,
-  patchMessage,
-  STATE_COLUMNS,
-} from './message-store.ts';
+import { type MessageState, STATE_COLUMNS } from './message-row-store.ts';
+import { eraseMessage, findMessage, foldersOf, patchMessage } from './message-store.ts';
 import { learnSender, readSenderFacts } from './sender-store.ts';
 import { addLesson, decideLesson } from './spam-lesson-store.ts';
 

@@ -39,9 +39,18 @@ const merge = (states: readonly DeliveryState[]): DeliveryState[] => [
   ...new Map(states.map((each) => [each.email, toState(each)])).values(),
 ];
 
-/** Saves the delivery states in a JMAP submission. Does nothing for other mail, which has no submission. */
+/**
+ * Saves the delivery states in a JMAP submission, beside those of its other recipients. Does nothing for other mail, which has no
+ * submission.
+ */
 export function saveSubmissionDelivery(sql: SqlStorage, submissionId: string, states: readonly DeliveryState[]): void {
-  const json = JSON.stringify(states.map(toState));
+  const saved = first<{ states: string | null }>(
+    sql,
+    'SELECT delivery AS states FROM email_submission WHERE submission_id = ?',
+    submissionId,
+  );
+  if (saved === null) return;
+  const json = JSON.stringify(merge([...parse(saved.states), ...states]));
   sql.exec('UPDATE email_submission SET delivery = ? WHERE submission_id = ?', json, submissionId);
 }
 

@@ -5,6 +5,7 @@ import type { ExportedMessage } from '../contract/messages.ts';
 import { first } from '../database/store.ts';
 import { findFolder, isView } from './folder-store.ts';
 import { listLabels } from './label-store.ts';
+import type { MessageRow } from './message-row-store.ts';
 import { findMessage } from './message-store.ts';
 
 /** @returns those of the given hashes that belong to stored messages. */
@@ -12,6 +13,11 @@ export const listKnownRaws = (sql: SqlStorage, rawSha256s: readonly string[]): s
   rawSha256s.filter(
     (sha256) => first(sql, 'SELECT 1 AS found FROM message WHERE raw_sha256 = ? LIMIT 1', sha256) !== null,
   );
+
+type ExportRow = Pick<MessageRow, 'position' | 'message_id' | 'received_at' | 'sender' | 'is_read' | 'is_flagged'> & {
+  raw_key: string;
+  name: string;
+};
 
 /**
  * Lists messages, oldest first, without drafts, which have no raw form.
@@ -30,16 +36,7 @@ export function listForExport(
   if (folderKey !== null && (!folder || isView(folder))) return err({ kind: 'not_found' });
   const after = afterId === null ? null : findMessage(sql, afterId);
   if (afterId !== null && !after) return err({ kind: 'not_found' });
-  const rows = sql.exec<{
-    position: number;
-    message_id: string;
-    raw_key: string;
-    received_at: number;
-    sender: string;
-    is_read: number;
-    is_flagged: number;
-    name: string;
-  }>(
+  const rows = sql.exec<ExportRow>(
     `SELECT m.position, m.message_id, m.raw_key, m.received_at, m.sender, m.is_read, m.is_flagged, f.name
      FROM ${folder ? 'message_folder AS p CROSS JOIN message AS m ON m.position = p.position' : 'message AS m'}
      CROSS JOIN folder AS f ON f.folder = m.folder

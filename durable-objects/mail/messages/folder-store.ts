@@ -84,6 +84,10 @@ export function findFolderByNumber(sql: SqlStorage, folder: number): FolderRow {
 export const findFolderByName = (sql: SqlStorage, name: string): FolderRow | null =>
   executeFirst(sql, findByName, { nameKey: toNameKey(name) });
 
+/** @returns the folder with a role, name or id, in this order of precedence; null if there is none. */
+export const findNamedFolder = (sql: SqlStorage, name: string): FolderRow | null =>
+  findFolder(sql, name.toLowerCase()) ?? findFolderByName(sql, name) ?? findFolder(sql, name);
+
 const addCounts = statement<Counted & { folder: number }>(
   `UPDATE folder SET total = total + :total, unread = unread + :unread, total_elsewhere = total_elsewhere + :totalElsewhere,
      unread_elsewhere = unread_elsewhere + :unreadElsewhere, bytes = bytes + :bytes, delivered = delivered + :delivered WHERE folder = :folder`,

@@ -1,61 +1,40 @@
 /** Reads messages: summaries for lists, and single messages in full. */
 
 import type { HeaderField } from '../../../workers/mail/domain/written-fields.ts';
-import type { MailAddress, StoredAttachment } from '../contract/delivered-message.ts';
-import type { FolderRole, FolderRow } from '../contract/folders.ts';
+import type { RowOf } from '../../../workers/shared/stores/statement.ts';
+import type { StoredAttachment } from '../contract/delivered-message.ts';
+import type { FolderRow } from '../contract/folders.ts';
 import type { ListPlace, MessageDetail, MessageSummary, ThreadPage } from '../contract/messages.ts';
-import { first, type Row } from '../database/store.ts';
+import { first } from '../database/store.ts';
 import { readDelivery } from './delivery-state-store.ts';
-import { formatThreadId, isThreadMuted } from './thread-store.ts';
+import {
+  LABELS_SQL,
+  LISTED_COLUMNS,
+  type ListedRow,
+  type MessageRow,
+  OPENED_COLUMNS,
+  type OpenedRow,
+  toListed,
+  toOpened,
+} from './message-row-store.ts';
+import type { folder, messageContent } from './schema.ts';
+import { isThreadMuted } from './thread-store.ts';
 
-interface SummaryRow extends Row {
-  position: number;
-  message_id: string;
-  thread: number;
-  folder_id: string;
-  role: FolderRole | null;
-  origin: string;
-  sender: string;
-  to_list: string;
-  subject: string;
-  preview: string;
-  sent_at: number | null;
-  received_at: number;
-  size_bytes: number;
-  is_read: number;
-  is_flagged: number;
-  is_answered: number;
-  is_forwarded: number;
-  snoozed_until: number | null;
-  has_attachment: number;
-  labels: string;
-}
+type SummaryRow = ListedRow &
+  Pick<MessageRow, 'position' | 'message_id'> &
+  Pick<RowOf<typeof folder>, 'folder_id' | 'role'> & { labels: string };
 
 /** SQL columns of a summary, for a query of `message AS m JOIN folder AS f ON f.folder = m.folder`. */
-const SUMMARY_COLUMNS = `m.position, m.message_id, m.thread, f.folder_id, f.role, m.origin, m.sender, m.to_list, m.subject,
-  m.preview, m.sent_at, m.received_at, m.size_bytes, m.is_read, m.is_flagged, m.is_answered, m.is_forwarded, m.snoozed_until, m.has_attachment,
-  (SELECT json_group_array(l.label) FROM message_label AS l WHERE l.position = m.position) AS labels`;
+const SUMMARY_COLUMNS = `m.position, m.message_id, f.folder_id, f.role, ${LISTED_COLUMNS}, ${LABELS_SQL} AS labels`;
 
 const toSummary = (row: SummaryRow): MessageSummary => ({
+  ...toListed(row),
   position: row.position,
   messageId: row.message_id,
-  threadId: formatThreadId(row.thread),
   folderId: row.folder_id,
   folderRole: row.role,
   origin: row.origin,
-  from: JSON.parse(row.sender) as MailAddress | null,
-  to: JSON.parse(row.to_list) as MailAddress[],
-  subject: row.subject,
-  preview: row.preview,
-  sentAt: row.sent_at,
-  receivedAt: row.received_at,
-  sizeBytes: row.size_bytes,
-  isRead: row.is_read === 1,
-  isFlagged: row.is_flagged === 1,
-  isAnswered: row.is_answered === 1,
-  isForwarded: row.is_forwarded === 1,
   snoozedUntil: row.snoozed_until,
-  hasAttachment: row.has_attachment === 1,
   labels: (JSON.parse(row.labels) as string[]).sort(),
 });
 
@@ -125,23 +104,9 @@ export function readThreadMessages(sql: SqlStorage, thread: number, after: numbe
   return { messages, isMuted, hasMore: false };
 }
 
-interface DetailRow extends Row {
-  cc_list: string;
-  bcc_list: string;
-  reply_to_list: string;
-  header_message_id: string | null;
-  in_reply_to: string | null;
-  reference_list: string;
-  authentication: string | null;
-  spam: string | null;
-  raw_key: string | null;
-  attachments: string;
-  headers: string;
-  text_key: string | null;
-  html_key: string | null;
-  text: string;
-  html: string | null;
-}
+type DetailRow = OpenedRow &
+  Pick<MessageRow, 'authentication' | 'spam'> &
+  Omit<RowOf<typeof messageContent>, 'position'>;
 
 export const readMessageId = (sql: SqlStorage, position: number): string | null =>
   first<{ id: string }>(sql, 'SELECT message_id AS id FROM message WHERE position = ?', position)?.id ?? null;
@@ -150,27 +115,20 @@ export function readMessage(sql: SqlStorage, position: number): MessageDetail | 
   const [summary] = readSummaries(sql, [position]);
   const row = first<DetailRow>(
     sql,
-    `SELECT m.cc_list, m.bcc_list, m.reply_to_list, m.header_message_id, m.in_reply_to, m.reference_list, m.authentication,
-       m.spam, m.raw_key, c.attachments, c.headers, c.text_key, c.html_key, c.text, c.html
+    `SELECT ${OPENED_COLUMNS}, m.authentication, m.spam, c.attachments, c.headers, c.text_key, c.html_key, c.text, c.html
      FROM message AS m CROSS JOIN message_content AS c ON c.position = m.position WHERE m.position = ?`,
     position,
   );
   if (!summary || !row) return null;
   return {
     ...summary,
-    cc: JSON.parse(row.cc_list) as MailAddress[],
-    bcc: JSON.parse(row.bcc_list) as MailAddress[],
-    replyTo: JSON.parse(row.reply_to_list) as MailAddress[],
-    headerMessageId: row.header_message_id,
-    inReplyTo: row.in_reply_to,
-    references: JSON.parse(row.reference_list) as string[],
+    ...toOpened(row),
     headers: JSON.parse(row.headers) as HeaderField[],
     authentication: row.authentication,
     spam: row.spam,
     text: { value: row.text_key === null ? row.text : null, r2Key: row.text_key },
     html: row.html === null && row.html_key === null ? null : { value: row.html, r2Key: row.html_key },
     attachments: JSON.parse(row.attachments) as StoredAttachment[],
-    rawKey: row.raw_key,
     delivery: summary.origin === 'sent' ? readDelivery(sql, position) : [],
   };
 }

@@ -3,22 +3,35 @@
  * folder and marks of an arriving message.
  */
 
+import {
+  FLAG_COLUMNS,
+  type FlagColumn,
+  toFlagColumns,
+  toFlagJson,
+  toFlags,
+  UNMARKED,
+} from '../../../workers/mail/domain/message-flags.ts';
 import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/pure/timeuuid.ts';
+import { insertInto } from '../../../workers/shared/stores/insert-into.ts';
+import { execute, statement } from '../../../workers/shared/stores/statement.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import type { FolderRow } from '../contract/folders.ts';
 import type { BatchPatch } from '../contract/messages.ts';
 import { recordChange } from '../database/change-store.ts';
 import { indexMessage, unindexMessage } from '../database/search-index-store.ts';
-import { addGarbage, first, type Row } from '../database/store.ts';
+import { addGarbage, first, run } from '../database/store.ts';
 import { nameEmail } from './email-id-store.ts';
 import { addToFlaggedCounts, findFolderByNumber, isHidden, type Place, updateCounts } from './folder-store.ts';
 
 import { insertLabel, listLabels, patchLabels } from './label-store.ts';
+import { type MessageState, STATE_COLUMNS } from './message-row-store.ts';
+import { messageContent, messageFolder, message as messageTable } from './schema.ts';
 import {
   assignThread,
   forgetReferences,
   formatThreadId,
   isThread,
+  isThreadMuted,
   muteThread,
   readReferences,
 } from './thread-store.ts';
@@ -52,25 +65,6 @@ export function mintPosition(sql: SqlStorage, receivedAt: number): number {
 export function mintMessageId(position: number): string {
   return formatTimeuuid(UNIX_EPOCH_TICKS + BigInt(position) * 10n, crypto.getRandomValues(new Uint8Array(8)));
 }
-
-/** The columns that must be known to change a message. */
-export interface MessageState extends Row {
-  position: number;
-  message_id: string;
-  folder: number;
-  also_in: string | null;
-  thread: number;
-  origin: string;
-  is_read: number;
-  is_flagged: number;
-  is_answered: number;
-  is_forwarded: number;
-  snoozed_until: number | null;
-  is_visible: number;
-  size_bytes: number;
-}
-export const STATE_COLUMNS = `position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_answered, is_forwarded,
-  snoozed_until, is_visible, size_bytes`;
 
 /** @returns the position that a message's id contains; -1 if the text is not such an id. */
 export function toPosition(messageId: string): number {
@@ -143,41 +137,27 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
   const folders = visibleFirst([folder, ...(message.alsoIn ?? [])]);
   const main = folders[0] ?? folder;
   const hidden = folders.every(isHidden);
-  const expiresAt = hidden ? now + HIDDEN_MAIL_AGE_MAX_MS : null;
-  sql.exec(
-    `INSERT INTO message (position, message_id, folder, also_in, thread, origin, is_read, is_flagged, is_visible, has_attachment,
-       expires_at, size_bytes, raw_key, raw_sha256, delivery_key, received_at, sent_at, sender, to_list, cc_list, bcc_list,
-       reply_to_list, subject, preview, header_message_id, in_reply_to, reference_list, authentication, spam)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    position,
-    message.messageId,
-    main.folder,
-    toAlsoIn(folders),
-    thread,
-    message.origin,
-    Number(message.isRead),
-    Number(message.isFlagged),
-    Number(!hidden),
-    Number(parsed.attachments.some((attachment) => !attachment.isInline)),
-    expiresAt,
-    message.sizeBytes,
-    message.rawKey,
-    message.rawSha256,
-    message.deliveryKey,
-    message.receivedAt,
-    parsed.sentAt,
-    JSON.stringify(parsed.from),
-    JSON.stringify(parsed.to),
-    JSON.stringify(parsed.cc),
-    JSON.stringify(parsed.bcc),
-    JSON.stringify(parsed.replyTo),
-    parsed.subject,
-    toPreview(parsed.text.value),
-    parsed.messageId,
-    parsed.inReplyTo,
-    JSON.stringify(parsed.references),
-    message.authentication,
-    message.spam,
+  run(
+    sql,
+    insertInto(messageTable, {
+      ...toParsedColumns(parsed),
+      position,
+      message_id: message.messageId,
+      folder: main.folder,
+      also_in: toAlsoIn(folders),
+      thread,
+      origin: message.origin,
+      ...toFlagColumns(UNMARKED, message),
+      is_visible: Number(!hidden),
+      expires_at: hidden ? now + HIDDEN_MAIL_AGE_MAX_MS : null,
+      size_bytes: message.sizeBytes,
+      raw_key: message.rawKey,
+      raw_sha256: message.rawSha256,
+      delivery_key: message.deliveryKey,
+      received_at: message.receivedAt,
+      authentication: message.authentication,
+      spam: message.spam,
+    }),
   );
   for (const each of folders) insertPlace(sql, each.folder, position);
   writeContent(sql, position, parsed);
@@ -202,15 +182,31 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
       labels: listLabels(sql, position),
       ...(folders.length > 1 ? { folder_ids: folders.map(({ folder_id }) => folder_id) } : {}),
       ...(thread === position ? { thread: 'began' } : {}),
-      ...(message.isAccepted && !hidden ? { is_delivered: true } : {}),
+      ...(message.isAccepted && !hidden && !isThreadMuted(sql, thread) ? { is_delivered: true } : {}),
     },
     now,
   );
   return thread;
 }
 
+/** @returns the columns of the message row that come from its content. */
+export const toParsedColumns = (parsed: ParsedMessage) => ({
+  has_attachment: Number(parsed.attachments.some((attachment) => !attachment.isInline)),
+  sent_at: parsed.sentAt,
+  sender: JSON.stringify(parsed.from),
+  to_list: JSON.stringify(parsed.to),
+  cc_list: JSON.stringify(parsed.cc),
+  bcc_list: JSON.stringify(parsed.bcc),
+  reply_to_list: JSON.stringify(parsed.replyTo),
+  subject: parsed.subject,
+  preview: toPreview(parsed.text.value),
+  header_message_id: parsed.messageId,
+  in_reply_to: parsed.inReplyTo,
+  reference_list: JSON.stringify(parsed.references),
+});
+
 const insertPlace = (sql: SqlStorage, folder: number, position: number) =>
-  sql.exec('INSERT INTO message_folder (folder, position) VALUES (?, ?)', folder, position);
+  run(sql, insertInto(messageFolder, { folder, position }));
 const deletePlace = (sql: SqlStorage, folder: number, position: number) =>
   sql.exec('DELETE FROM message_folder WHERE folder = ? AND position = ?', folder, position);
 
@@ -226,17 +222,16 @@ export const toPreview = (text: string): string =>
 /** Writes bodies, attachments and search terms of a message. Replaces earlier ones. */
 export function writeContent(sql: SqlStorage, position: number, parsed: ParsedMessage): void {
   const { text, html, headers, attachments } = parsed;
-  sql.exec(
-    `INSERT OR REPLACE INTO message_content (position, attachments, text_key, html_key, headers, text, html)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  const content = {
     position,
-    JSON.stringify(attachments),
-    text.r2Key,
-    html?.r2Key ?? null,
-    JSON.stringify(headers),
-    text.r2Key === null ? text.value : '',
-    html === null || html.r2Key !== null ? null : html.value,
-  );
+    attachments: JSON.stringify(attachments),
+    text_key: text.r2Key,
+    html_key: html?.r2Key ?? null,
+    headers: JSON.stringify(headers),
+    text: text.r2Key === null ? text.value : '',
+    html: html === null || html.r2Key !== null ? null : html.value,
+  };
+  run(sql, insertInto(messageContent, content, 'REPLACE'));
   indexMessage(sql, position, {
     ...parsed,
     text: text.value,
@@ -251,8 +246,21 @@ export interface MessagePatch extends Omit<BatchPatch, 'folderKey'> {
   readonly folders?: readonly FolderRow[] | undefined;
 }
 
-const toFlag = (wanted: boolean | undefined, before: number): number =>
-  wanted === undefined ? before : Number(wanted);
+const updatePlaces = statement<
+  Readonly<Record<FlagColumn, number>> & {
+    position: number;
+    folder: number;
+    alsoIn: string | null;
+    snoozedUntil: number | null;
+    isVisible: number;
+    expiresAt: number | null;
+  }
+>(
+  `UPDATE message SET folder = :folder, also_in = :alsoIn, ${FLAG_COLUMNS.map((name) => `${name} = :${name}`).join(', ')},
+     snoozed_until = :snoozedUntil, is_visible = :isVisible,
+     expires_at = CASE WHEN :folder = folder AND is_visible = :isVisible THEN expires_at ELSE :expiresAt END
+   WHERE position = :position`,
+);
 
 /** Changes a message's folders, flags or labels. Updates counts, views and the change log. @returns false if nothing changed. */
 export function patchMessage(sql: SqlStorage, before: MessageState, patch: MessagePatch, now: number): boolean {
@@ -261,10 +269,7 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
   const to = visibleFirst(patch.folders ?? (patch.folder ? [patch.folder] : from));
   const [main] = to;
   if (!main) throw new Error('a message is in at least one folder');
-  const isRead = toFlag(patch.isRead, before.is_read);
-  const isFlagged = toFlag(patch.isFlagged, before.is_flagged);
-  const isAnswered = toFlag(patch.isAnswered, before.is_answered);
-  const isForwarded = toFlag(patch.isForwarded, before.is_forwarded);
+  const flags = toFlagColumns(before, patch);
   const isVisible = Number(!to.every(isHidden));
   const labelsChanged = patchLabels(sql, position, patch);
   const isIn = (folders: readonly FolderRow[], { folder }: FolderRow) => folders.some((each) => each.folder === folder);
@@ -274,35 +279,33 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
   const snoozedUntil =
     patch.snoozedUntil === undefined && !isMoved ? before.snoozed_until : (patch.snoozedUntil ?? null);
   const marksChanged =
-    isRead !== before.is_read ||
-    isFlagged !== before.is_flagged ||
-    isAnswered !== before.is_answered ||
-    isForwarded !== before.is_forwarded ||
-    snoozedUntil !== before.snoozed_until;
+    FLAG_COLUMNS.some((column) => flags[column] !== before[column]) || snoozedUntil !== before.snoozed_until;
   if (!isMoved && !marksChanged && !labelsChanged) return false;
   if (isMoved || marksChanged) {
-    sql.exec(
-      `UPDATE message SET folder = ?, also_in = ?, is_read = ?, is_flagged = ?, is_answered = ?, is_forwarded = ?,
-         snoozed_until = ?, is_visible = ?, expires_at = CASE WHEN ?1 = folder AND is_visible = ?8 THEN expires_at ELSE ?9 END
-       WHERE position = ?10`,
-      main.folder,
-      toAlsoIn(to),
-      isRead,
-      isFlagged,
-      isAnswered,
-      isForwarded,
+    execute(sql, updatePlaces, {
+      ...flags,
+      position,
+      folder: main.folder,
+      alsoIn: toAlsoIn(to),
       snoozedUntil,
       isVisible,
-      isVisible ? null : now + HIDDEN_MAIL_AGE_MAX_MS,
-      position,
-    );
+      expiresAt: isVisible ? null : now + HIDDEN_MAIL_AGE_MAX_MS,
+    });
     for (const { folder } of left) deletePlace(sql, folder, position);
     for (const { folder } of entered) insertPlace(sql, folder, position);
-    const place = { folders: to.map(({ folder }) => folder), isUnread: isRead === 0, sizeBytes: before.size_bytes };
+    const place = {
+      folders: to.map(({ folder }) => folder),
+      isUnread: flags.is_read === 0,
+      sizeBytes: before.size_bytes,
+    };
     updateCounts(sql, placeOf(before), place);
     const wasFlagged = before.is_flagged && before.is_visible ? 1 : 0;
-    const nowFlagged = isFlagged && isVisible ? 1 : 0;
-    addToFlaggedCounts(sql, nowFlagged - wasFlagged, nowFlagged * (1 - isRead) - wasFlagged * (1 - before.is_read));
+    const nowFlagged = flags.is_flagged && isVisible ? 1 : 0;
+    addToFlaggedCounts(
+      sql,
+      nowFlagged - wasFlagged,
+      nowFlagged * (1 - flags.is_read) - wasFlagged * (1 - before.is_read),
+    );
   }
   recordChange(
     sql,
@@ -312,10 +315,7 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
       ...nameEmail(sql, before),
       folder_id: main.folder_id,
       thread_id: formatThreadId(before.thread),
-      is_read: isRead === 1,
-      is_flagged: isFlagged === 1,
-      is_answered: isAnswered === 1,
-      is_forwarded: isForwarded === 1,
+      ...toFlagJson(toFlags(flags)),
       ...(snoozedUntil === before.snoozed_until ? {} : { snoozed_until: toIsoTime(snoozedUntil) }),
       labels: listLabels(sql, position),
       ...(to.length > 1 ? { folder_ids: to.map(({ folder_id }) => folder_id) } : {}),

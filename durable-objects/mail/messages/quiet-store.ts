@@ -2,7 +2,8 @@
 import { recordChange } from '../database/change-store.ts';
 import { first } from '../database/store.ts';
 import { findFolder } from './folder-store.ts';
-import { foldersOf, type MessageState, patchMessage, STATE_COLUMNS } from './message-store.ts';
+import { type MessageState, STATE_COLUMNS } from './message-row-store.ts';
+import { foldersOf, patchMessage } from './message-store.ts';
 import { formatThreadId, muteThread } from './thread-store.ts';
 
 /** Snoozed messages that return per transaction. The alarm continues with the next ones. */

@@ -3,11 +3,12 @@
  * the same.
  */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import { execute, statement } from '../../../workers/shared/stores/statement.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
 import type { RebuildSource } from '../contract/recovery.ts';
 import { recordChange } from '../database/change-store.ts';
 import { addGarbage, first } from '../database/store.ts';
-import { findMessage, listStoredKeys, toPreview, writeContent } from './message-store.ts';
+import { findMessage, listStoredKeys, toParsedColumns, writeContent } from './message-store.ts';
 import { formatThreadId, keepReferences } from './thread-store.ts';
 
 /** Lists messages after a position that have a raw form, oldest first. */
@@ -26,6 +27,14 @@ export function listRebuildSources(sql: SqlStorage, after: number, limit: number
   }));
 }
 
+type ParsedColumns = ReturnType<typeof toParsedColumns>;
+const updateParsed = statement<ParsedColumns & { position: number }>(
+  `UPDATE message SET has_attachment = :has_attachment, sent_at = :sent_at, sender = :sender, to_list = :to_list, cc_list = :cc_list,
+     bcc_list = :bcc_list, reply_to_list = :reply_to_list, subject = :subject, preview = :preview,
+     header_message_id = :header_message_id, in_reply_to = :in_reply_to, reference_list = :reference_list
+   WHERE position = :position`,
+);
+
 /** Replaces the derived data of a message. Keeps folder, flags, labels and Bcc, which are not in the raw bytes. Idempotent. */
 export function rebuildMessage(
   sql: SqlStorage,
@@ -40,23 +49,7 @@ export function rebuildMessage(
   const bcc = message.origin === 'sent' ? (JSON.parse(kept?.bcc_list ?? '[]') as ParsedMessage['bcc']) : parsed.bcc;
   const held = listStoredKeys(sql, position);
   keepReferences(sql, message.thread, parsed);
-  sql.exec(
-    `UPDATE message SET has_attachment = ?, sent_at = ?, sender = ?, to_list = ?, cc_list = ?, bcc_list = ?,
-       reply_to_list = ?, subject = ?, preview = ?, header_message_id = ?, in_reply_to = ?, reference_list = ? WHERE position = ?`,
-    Number(parsed.attachments.some((attachment) => !attachment.isInline)),
-    parsed.sentAt,
-    JSON.stringify(parsed.from),
-    JSON.stringify(parsed.to),
-    JSON.stringify(parsed.cc),
-    JSON.stringify(bcc),
-    JSON.stringify(parsed.replyTo),
-    parsed.subject,
-    toPreview(parsed.text.value),
-    parsed.messageId,
-    parsed.inReplyTo,
-    JSON.stringify(parsed.references),
-    position,
-  );
+  execute(sql, updateParsed, { ...toParsedColumns({ ...parsed, bcc }), position });
   writeContent(sql, position, { ...parsed, bcc });
   const holds = new Set(listStoredKeys(sql, position));
   addGarbage(

@@ -7,11 +7,14 @@
  */
 
 import { createHash } from 'node:crypto';
+import { FLAG_COLUMNS, type FlagColumn, toFlags } from '../../../workers/mail/domain/message-flags.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
 import type { MailboxRow } from '../contract/mailbox.ts';
 import type { FolderState, MessageSnapshot } from '../contract/recovery.ts';
 import { executeFirst, first } from '../database/store.ts';
 import { createFolder, findFolder, findFolderByName } from './folder-store.ts';
+import { LABELS_SQL, type MessageRow } from './message-row-store.ts';
+import { foldersOf } from './message-store.ts';
 import type { snapshot } from './snapshot-schema.ts';
 
 const SNAPSHOT_AFTER_MS = 3_600_000;
@@ -48,22 +51,12 @@ const listFolderStates = statement<
 const nextPosition = statement<{ from: number }, { at: number | null }>(
   'SELECT min(position) AS at FROM message WHERE position >= :from',
 );
-type StateRow = {
-  message_id: string;
+type StateRow = Pick<MessageRow, 'message_id' | 'received_at' | 'folder' | 'also_in' | 'snoozed_until' | FlagColumn> & {
   raw_key: string;
-  received_at: number;
-  folder: number;
-  also_in: string | null;
-  is_read: number;
-  is_flagged: number;
-  is_answered: number;
-  is_forwarded: number;
-  snoozed_until: number | null;
   labels: string;
 };
 const listStates = statement<{ from: number; until: number }, StateRow>(
-  `SELECT message_id, raw_key, received_at, folder, also_in, is_read, is_flagged, is_answered, is_forwarded, snoozed_until,
-     (SELECT json_group_array(label) FROM message_label AS l WHERE l.position = m.position) AS labels
+  `SELECT message_id, raw_key, received_at, folder, also_in, ${FLAG_COLUMNS.join(', ')}, snoozed_until, ${LABELS_SQL} AS labels
    FROM message AS m WHERE position >= :from AND position < :until AND raw_key IS NOT NULL ORDER BY position`,
 );
 
@@ -96,16 +89,12 @@ export function* listChangedPages(sql: SqlStorage, mailbox: MailboxRow): Generat
 }
 
 function toSnapshot(row: StateRow, idOf: ReadonlyMap<number, string>): MessageSnapshot {
-  const folders = [row.folder, ...(row.also_in === null ? [] : (JSON.parse(row.also_in) as number[]))];
   return {
     id: row.message_id,
     rawKey: row.raw_key,
     receivedAt: row.received_at,
-    folders: folders.flatMap((folder) => idOf.get(folder) ?? []),
-    isRead: row.is_read === 1,
-    isFlagged: row.is_flagged === 1,
-    isAnswered: row.is_answered === 1,
-    isForwarded: row.is_forwarded === 1,
+    folders: foldersOf(row).flatMap((folder) => idOf.get(folder) ?? []),
+    ...toFlags(row),
     snoozedUntil: row.snoozed_until,
     labels: JSON.parse(row.labels) as string[],
   };

@@ -8,7 +8,7 @@ import type { MailboxRow } from '../contract/mailbox.ts';
 import type { OutboxJob, RecipientOutcome } from '../contract/outbox.ts';
 import { isSuspended } from '../credentials/credential-store.ts';
 import { readMessageId } from '../messages/message-read-store.ts';
-import { countFailures } from '../rules/send-limit-store.ts';
+import { countFailures, isSendingHeld } from '../rules/send-limit-store.ts';
 import {
   announceDelivery,
   listDueOutbox,
@@ -17,6 +17,8 @@ import {
   readOutbox,
   saveOutbox,
 } from './outbox-store.ts';
+import { addAccepted } from './reported-delivery-store.ts';
+import { readServiceRoom } from './service-share-store.ts';
 
 interface AttemptOptions {
   readonly policy: RetryPolicy;
@@ -33,6 +35,7 @@ export function claimOutbox(
   options: AttemptOptions & { readonly limit: number; readonly leaseMs: number; readonly leaseId: string },
   now: number,
 ): OutboxJob[] {
+  let room = readServiceRoom(sql, now);
   return listDueOutbox(sql, now, options.limit).flatMap((due) => {
     const message = endInterrupted(sql, due, options, now);
     const isDue = ({ nextAttemptAt, lease }: OutboxRecipient) =>
@@ -44,6 +47,8 @@ export function claimOutbox(
     );
     saveOutbox(sql, { ...message, recipients }, now);
     if (claimed.length === 0) return [];
+    const serviceRoom = room;
+    room -= claimed.length;
     const { position, outboxId, kind, headerMessageId, rawKey, sizeBytes, bodyHash, isEightBit } = message;
     return [
       {
@@ -55,6 +60,8 @@ export function claimOutbox(
         queuedAt: message.queuedAt,
         verdicts: message.verdicts,
         isSuspended: isSuspended(sql),
+        isSendingHeld: isSendingHeld(sql),
+        serviceRoom: Math.max(0, serviceRoom),
         recipients: claimed.map(({ ordinal, email, domain }) => ({ ordinal, email, domain })),
       },
     ];
@@ -128,6 +135,8 @@ export function recordOutcomes(
     const outcome = byOrdinal.get(each.ordinal);
     if (!outcome) return each;
     const ended = endAttempt(message, each, outcome, options, now);
+    if (outcome.kind === 'sent' && outcome.reference)
+      addAccepted(sql, message, { recipient: ended, reference: outcome.reference }, now);
     if (ended.state === 'failed' && message.kind === 'message') failures += 1;
     return ended;
   };
@@ -143,9 +152,12 @@ function endAttempt(
   { policy, jitter }: AttemptOptions,
   now: number,
 ): OutboxRecipient {
-  const { attempts, queuedAt, isUncertain } = before;
-  const progress = decideProgress({ attempts, queuedAt, isUncertain }, outcome, now, jitter, policy);
-  const isLate = progress.state === 'deferred' && message.warnedAt === null && now - queuedAt >= policy.warnAfterMs;
+  const progress = decideProgress(before, outcome, now, jitter, policy);
+  // The sender of a message to a suppressed address is warned at once, because no attempt is made before the suppression ends.
+  const reachesTo = outcome.kind === 'suppressed' ? (progress.nextAttemptAt ?? now) : now;
+  const isSlow = reachesTo - before.queuedAt >= policy.warnAfterMs;
+  const isLate = progress.state === 'deferred' && message.warnedAt === null && isSlow;
   const due = progress.state === 'failed' ? 'failed' : isLate ? 'delayed' : null;
-  return { ...before, ...progress, lease: null, lastAttemptAt: now, report: due === null ? null : { due, id: null } };
+  const recipient = { ...before, isSuppressed: false, ...progress };
+  return { ...recipient, lease: null, lastAttemptAt: now, report: due === null ? null : { due, id: null } };
 }

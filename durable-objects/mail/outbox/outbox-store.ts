@@ -2,14 +2,12 @@
  * The outbox: outgoing mail with the state of each recipient. Queue messages are only hints to look here. A row is read, changed
  * and written as a whole, inside the caller's transaction. `outbox-attempt-store.ts` has leases and attempts.
  */
-import type { RecipientState } from '../../../workers/mail/domain/recipient-state.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
 import type { DeliveryState } from '../contract/messages.ts';
-import type { NewOutboxMessage, OutboxKind, ReportedOutcome } from '../contract/outbox.ts';
+import type { NewOutboxMessage, OutboxKind } from '../contract/outbox.ts';
 import { recordChange } from '../database/change-store.ts';
 import { addGarbage, executeFirst, first } from '../database/store.ts';
-import { readSaved, saveDelivery, saveSubmissionDelivery } from '../messages/delivery-state-store.ts';
-import { countFailures } from '../rules/send-limit-store.ts';
+import { saveDelivery, saveSubmissionDelivery } from '../messages/delivery-state-store.ts';
 import type { outbox } from './schema.ts';
 
 export interface OutboxRecipient extends DeliveryState {
@@ -20,6 +18,8 @@ export interface OutboxRecipient extends DeliveryState {
   readonly lease: { readonly id: string; readonly until: number } | null;
   readonly lastAttemptAt: number | null;
   readonly isExpired: boolean;
+  /** Whether the last attempt found the address on a suppression list. Rows of earlier versions do not have it. */
+  readonly isSuppressed?: boolean;
   /** Report to the sender that is due, or null. Its id is null until the report was begun. */
   readonly report: { readonly due: 'failed' | 'delayed'; readonly id: string | null } | null;
 }
@@ -82,6 +82,11 @@ const listToPublish = statement<{ now: number; limit: number }, OutboxRow>(
 
 export function readOutbox(sql: SqlStorage, outboxId: string): OutboxMessage | null {
   const row = executeFirst(sql, find, { outboxId });
+  return row && toMessage(row);
+}
+
+export function findOutboxByHeader(sql: SqlStorage, headerMessageId: string): OutboxMessage | null {
+  const row = executeFirst(sql, findByHeader, { id: headerMessageId });
   return row && toMessage(row);
 }
 
@@ -162,13 +167,27 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, positio
       ...{ isUncertain: false, isExpired: false, report: null },
     }),
   );
+  const started = { position, queuedAt: now, verdicts: null, warnedAt: null, recipients };
+  insertRow(sql, { ...message, ...started }, toPublishAt({ queuedAt: now, holdUntil: message.holdUntil }));
+}
+
+/**
+ * Inserts a message again after its row was deleted, because something new is known of one of its recipients: a failure or a delay,
+ * which must be reported to the sender. It appears in the operator's tables.
+ */
+export const reinsertOutbox = (sql: SqlStorage, message: OutboxState, now: number): void =>
+  insertRow(sql, message, now + PUBLISH_SOON_MS);
+
+type OutboxState = Omit<OutboxMessage, 'version' | 'publishedVersion'>;
+
+function insertRow(sql: SqlStorage, message: OutboxState, publishAt: number): void {
   sql.exec(
     `INSERT INTO outbox (outbox_id, kind, position, header_message_id, raw_key, owns_raw, size_bytes, body_hash,
-       is_eight_bit, envelope_from, queued_at, hold_until, recipients, next_attempt_at, version, publish_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
+       is_eight_bit, envelope_from, queued_at, hold_until, warned_at, recipients, next_attempt_at, version, publish_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
     message.outboxId,
     message.kind,
-    position,
+    message.position,
     message.headerMessageId,
     message.rawKey,
     Number(message.ownsRaw),
@@ -176,11 +195,12 @@ export function insertOutbox(sql: SqlStorage, message: NewOutboxMessage, positio
     message.bodyHash,
     Number(message.isEightBit),
     message.envelopeFrom,
-    now,
+    message.queuedAt,
     message.holdUntil,
-    JSON.stringify(recipients),
-    readyAt,
-    toPublishAt({ queuedAt: now, holdUntil: message.holdUntil }),
+    message.warnedAt,
+    JSON.stringify(message.recipients),
+    earliest(message.recipients),
+    publishAt,
   );
 }
 
@@ -257,6 +277,14 @@ function cancelHeld(sql: SqlStorage, message: OutboxMessage, now: number): numbe
   return recipients.filter(({ state }) => state === 'canceled').length;
 }
 
+/** Forgets the copy in Sent of a message that went back to its author. */
+export function detachOutbox(sql: SqlStorage, outboxId: string): void {
+  sql.exec('UPDATE outbox SET position = NULL WHERE outbox_id = ?', outboxId);
+}
+
+/** A message whose author has it again as a draft. If it were sent from here too, it would arrive twice. */
+const isReturned = ({ kind, position }: OutboxMessage): boolean => kind === 'message' && position === null;
+
 /**
  * Makes recipients due now: all that wait, or only the named ones. A failed recipient is retried only if it is named; its attempts
  * start again, with another five days.
@@ -270,7 +298,7 @@ export function retryOutbox(
   now: number,
 ): { readonly count: number; readonly unknown: readonly string[] } | null {
   const message = readOutbox(sql, outboxId);
-  if (!message) return null;
+  if (!message || isReturned(message)) return null;
   const emails = new Set(message.recipients.map(({ email }) => email.toLowerCase()));
   const unknown = (named ?? []).filter((email) => !emails.has(email));
   if (unknown.length > 0) return { count: 0, unknown };
@@ -282,47 +310,10 @@ export function retryOutbox(
   const restart = (each: OutboxRecipient): OutboxRecipient => ({
     ...each,
     ...(each.state === 'failed' ? { queuedAt: now, attempts: 0 } : {}),
-    ...{ state: 'queued', nextAttemptAt: now, report: null },
+    ...{ state: 'queued', nextAttemptAt: now, report: null, isSuppressed: false },
   });
   const recipients = message.recipients.map((each) => (isChosen(each) ? restart(each) : each));
   saveOutbox(sql, { ...message, recipients, warnedAt: count > 0 ? null : message.warnedAt }, now);
   announceDelivery(sql, message.position, now);
   return { count, unknown };
 }
-
-/**
- * Applies a delivery report from another server.
- * @returns false if the report is about a message that was not sent from this mailbox.
- */
-export function applyReport(
-  sql: SqlStorage,
-  headerMessageId: string,
-  reports: readonly ReportedOutcome[],
-  now: number,
-): boolean {
-  const row = executeFirst(sql, findByHeader, { id: headerMessageId });
-  const message = row && toMessage(row);
-  const position = message ? message.position : findSent(sql, headerMessageId);
-  if (!message && position === null) return false;
-  let failures = 0;
-  const apply = <T extends DeliveryState>(each: T): T => {
-    const report = reports.find(({ email }) => email === each.email.toLowerCase());
-    if (!report || (each.state !== 'sent' && each.state !== 'delivered')) return each;
-    if (report.state === 'failed') failures += 1;
-    return { ...each, state: report.state as RecipientState, lastReply: report.reply };
-  };
-  if (message) saveOutbox(sql, { ...message, recipients: message.recipients.map(apply) }, now);
-  else if (position !== null) saveDelivery(sql, position, readSaved(sql, position).map(apply));
-  if (failures > 0) countFailures(sql, failures, now);
-  announceDelivery(sql, position, now);
-  return true;
-}
-
-/** Finds a copy in Sent by its Message-ID. Searches only the thread of that Message-ID. */
-const findSent = (sql: SqlStorage, headerMessageId: string): number | null =>
-  first<{ position: number }>(
-    sql,
-    `SELECT m.position FROM thread_reference AS r CROSS JOIN message AS m ON m.thread = r.thread
-     WHERE r.reference = ?1 AND m.header_message_id = ?1 AND m.delivery IS NOT NULL LIMIT 1`,
-    headerMessageId,
-  )?.position ?? null;

@@ -1,5 +1,5 @@
 /** Outgoing mail that waits, or whose failures the operator may retry. `message.delivery` has the last state of each recipient. */
-import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /**
  * One row per message. The table needs no index, because rows are deleted when every recipient has a final state. `kind` is
@@ -38,6 +38,25 @@ export const outbox = sqliteTable('outbox', {
   /** Time at which to publish the row to the operator's tables; null if it need not be published. */
   publishAt: integer('publish_at'),
 });
+
+/**
+ * Recipients for whom Cloudflare Email Service accepted a message, so that its delivery events find them. One row per recipient, kept
+ * 14 days: the row in `outbox` is gone by then. The key begins with the day, so that old rows are found without another index.
+ */
+export const acceptedRecipient = sqliteTable(
+  'accepted_recipient',
+  {
+    /** Days since 1970. */
+    day: integer('day').notNull(),
+    /** Id that the transport returned. */
+    reference: text('reference').notNull(),
+    /** JSON of `AcceptedDelivery`. */
+    delivery: text('delivery').notNull(),
+    /** JSON of `OutboxMessage` with this recipient only. From it, a failure is written to `outbox`. */
+    message: text('message').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.day, table.reference] })],
+);
 
 /** Idempotency keys of submissions, with the message that the first request with each key created. */
 export const submission = sqliteTable('submission', {

@@ -17,7 +17,7 @@ import { storeMessage } from '../incoming/arrival-store.ts';
 import { markAnswered, markForwarded } from '../messages/answer-mark-store.ts';
 import { readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
-import { readMessage } from '../messages/message-read-store.ts';
+import { readMessage, readMessageId } from '../messages/message-read-store.ts';
 import { eraseMessage, findDraft, findMessage, patchMessage, toPosition } from '../messages/message-store.ts';
 import {
   countHeldBytes,
@@ -27,7 +27,7 @@ import {
   readUploads,
 } from '../messages/upload-store.ts';
 import { countSend, readSendWait, readShare } from '../rules/send-limit-store.ts';
-import { cancelOutbox, insertOutbox } from './outbox-store.ts';
+import { cancelOutbox, detachOutbox, insertOutbox, readOutbox } from './outbox-store.ts';
 
 const HOUR_MS = 3_600_000;
 /** Time for which an Idempotency-Key is kept. */
@@ -124,14 +124,38 @@ export function cancelSubmission(
   const delivery = readDelivery(sql, position);
   const isWhole = delivery.every((recipient) => recipient.state === 'canceled');
   if (!isWhole) return ok({ delivery, draftId: null });
+  return ok({ delivery, draftId: moveToDrafts(sql, mailbox, { messageId, refusal: null }, now) });
+}
+
+/**
+ * Moves a message that a check refused from Sent to Drafts, with the reason. Does nothing if a recipient has it, or may still get it. The
+ * row in the outbox stays until its report is made, but cannot be sent again: the author sends the draft.
+ */
+export function returnToDrafts(sql: SqlStorage, mailbox: MailboxRow, outboxId: string, now: number): void {
+  const message = readOutbox(sql, outboxId);
+  if (message?.kind !== 'message' || message.position === null) return;
+  if (!message.recipients.every(({ state }) => state === 'failed')) return;
+  const messageId = readMessageId(sql, message.position);
+  if (messageId === null) return;
+  const refusal = message.recipients[0]?.lastReply ?? null;
+  moveToDrafts(sql, mailbox, { messageId, refusal }, now);
+  detachOutbox(sql, outboxId);
+}
+
+interface Returned {
+  readonly messageId: string;
+  readonly refusal: string | null;
+}
+
+function moveToDrafts(sql: SqlStorage, mailbox: MailboxRow, returned: Returned, now: number): string | null {
   const answered = first<{ id: string | null }>(
     sql,
     'SELECT in_reply_to AS id FROM message WHERE position = ?',
-    position,
+    toPosition(returned.messageId),
   );
-  const draftId = toDraft(sql, mailbox, messageId, now);
+  const draftId = toDraft(sql, mailbox, returned, now);
   markAnswered(sql, answered?.id ?? null, false, now);
-  return ok({ delivery, draftId });
+  return draftId;
 }
 
 /**
@@ -139,7 +163,7 @@ export function cancelSubmission(
  * moved to Drafts.
  * @returns the draft's id; null if the copy was erased or only moved.
  */
-function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: number): string | null {
+function toDraft(sql: SqlStorage, mailbox: MailboxRow, { messageId, refusal }: Returned, now: number): string | null {
   const message = findMessage(sql, messageId);
   const detail = message && readMessage(sql, message.position);
   const drafts = findFolder(sql, 'drafts');
@@ -165,6 +189,7 @@ function toDraft(sql: SqlStorage, mailbox: MailboxRow, messageId: string, now: n
     references: detail.references,
     replyTo: detail.replyTo,
     ...fromHeaderFields(detail.headers),
+    refusal,
   };
   const isInline = hasFiles && detail.text.r2Key === null && (detail.html === null || detail.html.r2Key === null);
   // The draft needs no quota check: the copy in Sent, which it replaces, counted against the quota.

@@ -7,6 +7,7 @@ import type { BatchPlace, BatchRound, CompileError } from '../contract/search.ts
 import { first } from '../database/store.ts';
 import { parseSearch } from '../domain/search-query.ts';
 import { deleteMessages, patchMessages } from '../messages/batch-store.ts';
+import { findNamedFolder } from '../messages/folder-store.ts';
 import { compileSearch } from './search-sql.ts';
 import { toQueryFault } from './search-store.ts';
 import { walk } from './search-walk-store.ts';
@@ -26,14 +27,13 @@ export function changeFound(
   change: BatchPatch | 'delete',
   now: number,
 ): Result<BatchRound, CompileError | FolderError> {
-  const parsed = parseSearch(query, now);
+  const parsed = parseSearch(query, { now, findFolder: (name) => findNamedFolder(sql, name) });
   if (!parsed.ok) return err(toQueryFault('query', parsed.error));
   if (parsed.value === null) return err({ kind: 'bad_request', path: 'query', message: 'The query has no term.' });
   const compiled = compileSearch(sql, parsed.value);
-  if (!compiled.ok) return err({ ...compiled.error, path: 'query' });
   const { oldest, newest } = readRange(sql);
   const { top, before } = place ?? { top: newest + 1, before: newest + 1 };
-  const found = walk(sql, compiled.value, before, CHANGED_PER_ROUND, ROUND_EFFORT);
+  const found = walk(sql, compiled, before, CHANGED_PER_ROUND, ROUND_EFFORT);
   const ids = listIds(sql, found.positions);
   const results = change === 'delete' ? ok(deleteMessages(sql, ids, now)) : patchMessages(sql, ids, change, now);
   if (!results.ok) return results;

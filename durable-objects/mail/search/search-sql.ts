@@ -1,22 +1,14 @@
 /**
- * Compiles a parsed query to SQL: texts that must match, texts that must not, and conditions on the message row.
- * `search-walk-store.ts` chooses which of them drives the search. In every statement, `?1` and `?2` are the window of positions:
- * before `?1` (exclusive), from `?2`.
+ * Compiles a filter to SQL: texts that must match, texts that must not, and conditions on the message row. `search-walk-store.ts`
+ * chooses which of them drives the search.
  */
 
-import { toInflections, toPhrase } from '../../../workers/mail/domain/search-text.ts';
-import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import { type EmailFilter, type KeywordTest, NO_MESSAGE } from '../../../workers/mail/domain/email-filter.ts';
+import { MESSAGE_FLAGS } from '../../../workers/mail/domain/message-flags.ts';
 import type { FolderRow } from '../contract/folders.ts';
-import type { CompileError } from '../contract/search.ts';
-import { PERIOD_TERM_SQL } from '../database/search-index-store.ts';
-import type { SearchNode, TextField } from '../domain/search-query.ts';
-import { findFolder, findFolderByName, isView } from '../messages/folder-store.ts';
+import { findFolder } from '../messages/folder-store.ts';
 import { parseThreadId } from '../messages/thread-store.ts';
-
-export interface Condition {
-  readonly sql: string;
-  readonly values: readonly SqlStorageValue[];
-}
+import { type Condition, type TextScope, type TextTest, toMatch, toTextCondition, toTextTests } from './text-sql.ts';
 
 /** A condition with an index of its own. The search can read its rows and test the other conditions on each. */
 export interface Driver {
@@ -27,290 +19,209 @@ export interface Driver {
   readonly where: Condition;
   /** Content of a `FROM` clause that reads only the index, in order of position, to count rows. */
   readonly narrow: string;
+  /** True if few messages have the condition, as far as that is known without reading rows. */
+  readonly isRare: boolean;
+  /** The filter of the condition. A search that reads the driver's rows does not test it again. */
+  readonly filter: EmailFilter;
 }
-
-/** A text that must match, as an FTS5 expression. */
-export interface TextTest {
-  readonly expression: string;
-  /** True for one term or its inflections, which is cheap to test on a single message. */
-  readonly isOneTerm: boolean;
-  /**
-   * FTS5 expressions for parts of the text. Each matches at least the messages that the whole text matches, so its row count
-   * shows how selective the text is.
-   */
-  readonly probes: readonly string[];
-}
-
-/**
- * How texts are tested: all messages of the window at once, or each message alone. `periods` is an FTS5 expression that narrows the
- * full-text index to the window.
- */
-export type TextScope = { readonly kind: 'window'; readonly periods: string | null } | { readonly kind: 'message' };
 
 export interface CompiledSearch {
   readonly texts: readonly TextTest[];
   /** FTS5 expression of the texts that must not match; null if there are none. */
   readonly absent: string | null;
-  readonly conditions: (scope: TextScope) => readonly Condition[];
+  /** @param done filter of the driver whose rows are read. */
+  readonly conditions: (scope: TextScope, done?: EmailFilter) => readonly Condition[];
   readonly drivers: readonly Driver[];
   /** Window of positions: from `from` (inclusive) to `before` (exclusive). */
   readonly from: number;
   readonly before: number;
+  /** Number of messages that match, if the filter names one folder and nothing else; null for any other filter. */
+  readonly total: number | null;
 }
 
-const COLUMN_OF: Readonly<Record<Exclude<TextField, 'any'>, string>> = {
-  sender: 'sender',
-  recipients: 'recipients',
-  copies: 'copies',
-  hidden: 'hidden',
-  subject: 'subject',
-  files: 'files',
-};
+type FolderFinder = (folderId: string) => FolderRow | null;
 
-type TextNode = Extract<SearchNode, { kind: 'text' }>;
+/** Positions are microseconds. A message has a later position than its time only if a thousand others have the same time. */
+const MICROSECONDS = 1_000;
+const LATER_POSITION_MS_MAX = 1_000;
 
-/** Terms contain only letters, digits and marks, so quotes need no escaping. */
-function toTextExpression(node: TextNode): string {
-  const parts = toPhrase(node.text, node.match === 'prefix');
-  const phrase = (terms: readonly string[], isPrefix: boolean) => `"${terms.join(' ')}"${isPrefix ? '*' : ''}`;
-  const forms = [
-    phrase(
-      parts.map((part) => part.term),
-      parts.at(-1)?.isPrefix ?? false,
-    ),
-  ];
-  const [only] = parts;
-  if (node.match === 'word' && parts.length === 1 && only) {
-    for (const form of toInflections(only.term)) forms.push(phrase([form], false));
-  }
-  return inColumn(node.field, forms.length === 1 ? (forms[0] ?? '') : `(${forms.join(' OR ')})`);
-}
-
-const inColumn = (field: TextField, expression: string): string =>
-  field === 'any' ? expression : `{${COLUMN_OF[field]}} : ${expression}`;
-
-/**
- * @returns the FTS5 expression of a node. Null if the node has conditions other than text, or is a lone negation, which FTS5 cannot
- * express.
- */
-function toMatch(node: SearchNode): string | null {
-  switch (node.kind) {
-    case 'text':
-      return toTextExpression(node);
-    case 'or': {
-      const parts = node.of.map(toMatch);
-      return parts.includes(null) ? null : `(${parts.join(' OR ')})`;
-    }
-    case 'and': {
-      const positive = node.of.filter((part) => part.kind !== 'not').map(toMatch);
-      const negative = node.of.filter((part) => part.kind === 'not').map((part) => toMatch(part.of));
-      if (positive.length === 0 || positive.includes(null) || negative.includes(null)) return null;
-      const base = positive.join(' AND ');
-      return negative.length === 0 ? `(${base})` : `((${base}) NOT (${negative.join(' OR ')}))`;
-    }
-    default:
-      return null;
-  }
-}
-
-class UnknownFolder extends Error {}
-
-/** @param node the parsed query; null matches every message. */
-export function compileSearch(sql: SqlStorage, node: SearchNode | null): Result<CompiledSearch, CompileError> {
-  const folders = createFolderFinder(sql);
-  const conjuncts = node === null ? [] : flatten(node);
-  const isTime = (part: SearchNode) => part.kind === 'before' || part.kind === 'after';
+/** @param filter null matches every message. */
+export function compileSearch(sql: SqlStorage, filter: EmailFilter | null): CompiledSearch {
+  const known = new Map<string, FolderRow | null>();
+  const folders: FolderFinder = (folderId) => {
+    const folder = known.has(folderId) ? (known.get(folderId) ?? null) : findFolder(sql, folderId);
+    known.set(folderId, folder);
+    return folder;
+  };
+  const conjuncts = filter === null ? [] : flatten(filter);
   const texts = conjuncts.filter((part) => toMatch(part) !== null);
-  const absent = conjuncts.map((part) => (part.kind === 'not' ? toMatch(part.of) : null));
-  const rest = conjuncts.filter((part, at) => !texts.includes(part) && absent[at] === null && !isTime(part));
-  const conditions = (scope: TextScope) => [
-    ...rest.map((part) => toCondition(folders, part, scope)),
-    ...(conjuncts.some(namesFolder) ? [] : [{ sql: 'm.is_visible = 1', values: [] }]),
-  ];
-  const times = (kind: 'before' | 'after') =>
-    conjuncts.flatMap((part) => (part.kind === kind ? [part.time * 1_000] : []));
-  try {
-    conditions({ kind: 'message' });
-    return ok({
-      texts: texts.map(toTextTest),
-      absent: absent.filter((each) => each !== null).join(' OR ') || null,
-      conditions,
-      drivers: rest.map((part) => toDriver(folders, part)).filter((driver) => driver !== null),
-      from: Math.max(0, ...times('after')),
-      before: Math.min(Number.MAX_SAFE_INTEGER, ...times('before')),
-    });
-  } catch (error) {
-    if (error instanceof UnknownFolder) return err({ kind: 'bad_request', path: 'q', message: error.message });
-    throw error;
-  }
-}
-
-const flatten = (node: SearchNode): readonly SearchNode[] => (node.kind === 'and' ? node.of.flatMap(flatten) : [node]);
-
-function toTextTest(node: SearchNode): TextTest {
-  const expression = toMatch(node) ?? '';
-  if (node.kind !== 'text') return { expression, isOneTerm: false, probes: [] };
-  const parts = toPhrase(node.text, node.match === 'prefix');
-  if (parts.length === 1) return { expression, isOneTerm: true, probes: [expression] };
-  const probes = parts.map(({ term, isPrefix }) => inColumn(node.field, `"${term}"${isPrefix ? '*' : ''}`));
-  return { expression, isOneTerm: false, probes };
-}
-
-/** @returns the SQL condition that a message has a text. @param expression the text as an FTS5 expression. */
-export function toTextCondition(expression: string, isOneTerm: boolean, scope: TextScope): Condition {
-  if (scope.kind === 'window') {
-    // LIMIT keeps the order of the subquery. FTS5 ends quickly at the window's end only if it reads the newest message first.
-    return {
-      sql: `m.position IN (SELECT rowid FROM message_search WHERE rowid < ?1 AND rowid >= ?2 AND message_search MATCH ?
-        ORDER BY rowid DESC LIMIT -1)`,
-      values: [scope.periods === null ? expression : `${scope.periods} AND (${expression})`],
-    };
-  }
-  // Without a hit, FTS5 searches on to the next hit, however far away. Requiring the message's period term stops it.
-  const asked = isOneTerm ? '?' : `${PERIOD_TERM_SQL} || ' AND (' || ? || ')'`;
+  const absent = conjuncts.map((part) => (part.kind === 'none' ? toMatch(part.of[0] ?? NO_MESSAGE) : null));
+  const rest = conjuncts.filter((part, at) => !texts.includes(part) && absent[at] === null);
+  const [only] = rest;
+  const times = (kind: 'before' | 'after') => conjuncts.flatMap((part) => (part.kind === kind ? [part.time] : []));
   return {
-    sql: `EXISTS (SELECT 1 FROM message_search WHERE message_search.rowid = m.position AND message_search MATCH ${asked})`,
-    values: [expression],
+    texts: toTextTests(texts),
+    absent: absent.filter((each) => each !== null).join(' OR ') || null,
+    conditions: (scope, done) => rest.filter((part) => part !== done).map((part) => toCondition(folders, part, scope)),
+    drivers: rest.map((part) => toDriver(folders, part)).filter((driver) => driver !== null),
+    from: Math.max(0, ...times('after')) * MICROSECONDS,
+    before: Math.min(
+      Number.MAX_SAFE_INTEGER,
+      ...times('before').map((time) => (time + LATER_POSITION_MS_MAX) * MICROSECONDS),
+    ),
+    total: conjuncts.length === 1 && only?.kind === 'in' ? (folders(only.folderId)?.total ?? 0) : null,
   };
 }
 
-function namesFolder(node: SearchNode): boolean {
-  if (node.kind === 'and' || node.kind === 'or') return node.of.some(namesFolder);
-  if (node.kind === 'not') return false;
-  return node.kind === 'in';
+/** @returns filters that must all match. A negation among them has one member. */
+function flatten(filter: EmailFilter): readonly EmailFilter[] {
+  if (filter.kind === 'and') return filter.of.flatMap(flatten);
+  if (filter.kind === 'none') return filter.of.map((part) => ({ kind: 'none', of: [part] }));
+  return filter.kind === 'or' && filter.of[0] && filter.of.length === 1 ? flatten(filter.of[0]) : [filter];
 }
 
-function toCondition(folders: FolderFinder, node: SearchNode, scope: TextScope): Condition {
-  const match = toMatch(node);
+/** Not the constants 1 and 0: beside a constant, SQLite would not see that a partial index named by `INDEXED BY` fits the query. */
+const ALWAYS: Condition = { sql: 'm.position >= 0', values: [] };
+const NEVER: Condition = { sql: 'm.position < 0', values: [] };
+const plain = (sql: string): Condition => ({ sql, values: [] });
+/**
+ * Condition that a column has a value. The `+` keeps SQLite from joining two such conditions of one column (`is:read is:unread`).
+ * After that, a partial index named by `INDEXED BY` would no longer fit the query, which is an error.
+ */
+const isValue = (column: string, value: 0 | 1): Condition => plain(`+${column} = ${value}`);
+
+function toCondition(folders: FolderFinder, filter: EmailFilter, scope: TextScope): Condition {
+  const match = toMatch(filter);
   if (match !== null) return toTextCondition(match, false, scope);
-  switch (node.kind) {
+  const each = (parts: readonly EmailFilter[]) => parts.map((part) => toCondition(folders, part, scope));
+  switch (filter.kind) {
     case 'text':
-      throw new Error('a text is always an expression');
+      return NEVER;
     case 'and':
-    case 'or': {
-      const parts = node.of.map((part) => toCondition(folders, part, scope));
-      return {
-        sql: `(${parts.map((part) => part.sql).join(node.kind === 'and' ? ' AND ' : ' OR ')})`,
-        values: parts.flatMap((part) => part.values),
-      };
-    }
-    case 'not': {
-      const inner = toCondition(folders, node.of, scope);
-      return { sql: `NOT (${inner.sql})`, values: inner.values };
+      return join(each(filter.of), ' AND ', ALWAYS);
+    case 'or':
+      return join(each(filter.of), ' OR ', NEVER);
+    case 'none': {
+      const [only] = filter.of;
+      if (filter.of.length === 1 && only?.kind === 'keyword' && only.scope === 'message')
+        return toMark(only.test, 'm', false);
+      const { sql, values } = join(each(filter.of), ' OR ', NEVER);
+      return { sql: `NOT ${sql}`, values };
     }
     case 'in':
-      return toFolderCondition(folders, node.folder, node.at);
-    case 'label':
-      return {
-        sql: 'EXISTS (SELECT 1 FROM message_label AS l WHERE l.label = ? AND l.position = m.position)',
-        values: [node.label],
-      };
-    case 'is':
-      return { sql: FLAG_CONDITIONS[node.flag], values: [] };
-    case 'has_attachment':
-      return { sql: 'm.has_attachment = 1', values: [] };
+      return inFolder(folders(filter.folderId));
+    case 'in_other_than':
+      return inOtherThan(filter.folderIds.flatMap((id) => folders(id)?.folder ?? []));
+    case 'visible':
+      return isValue('m.is_visible', 1);
+    case 'snoozed':
+      return plain('m.snoozed_until IS NOT NULL');
+    case 'muted':
+      return plain('EXISTS (SELECT 1 FROM muted_thread AS q WHERE q.thread = m.thread)');
     case 'thread':
-      return { sql: 'm.thread = ?', values: [parseThreadId(node.threadId)] };
-    case 'header':
-      return toHeaderCondition(node.name, node.text);
+      return { sql: 'm.thread = ?', values: [parseThreadId(filter.threadId)] };
     case 'before':
-      return { sql: 'm.position < ?', values: [node.time * 1_000] };
+      return { sql: 'm.received_at < ?', values: [filter.time] };
     case 'after':
-      return { sql: 'm.position >= ?', values: [node.time * 1_000] };
-    case 'larger':
-      return { sql: 'm.size_bytes > ?', values: [node.bytes] };
-    case 'smaller':
-      return { sql: 'm.size_bytes < ?', values: [node.bytes] };
+      return { sql: 'm.received_at >= ?', values: [filter.time] };
+    case 'min_size':
+      return { sql: 'm.size_bytes >= ?', values: [filter.bytes] };
+    case 'max_size':
+      return { sql: 'm.size_bytes < ?', values: [filter.bytes] };
+    case 'has_attachment':
+      return isValue('m.has_attachment', filter.value ? 1 : 0);
+    case 'keyword':
+      return toKeywordCondition(filter.test, filter.scope);
+    case 'header':
+      return toHeaderCondition(filter.name.toLowerCase(), filter.text);
   }
 }
 
-const FLAG_CONDITIONS = {
-  read: 'm.is_read = 1',
-  unread: 'm.is_read = 0',
-  flagged: 'm.is_flagged = 1',
-  unflagged: 'm.is_flagged = 0',
-  draft: "m.origin = 'draft'",
-  answered: 'm.is_answered = 1',
-  unanswered: 'm.is_answered = 0',
-  forwarded: 'm.is_forwarded = 1',
-  snoozed: 'm.snoozed_until IS NOT NULL',
-  muted: 'EXISTS (SELECT 1 FROM muted_thread AS q WHERE q.thread = m.thread)',
-} as const;
+const join = (parts: readonly Condition[], operator: ' AND ' | ' OR ', empty: Condition): Condition => ({
+  sql: parts.length === 0 ? `(${empty.sql})` : `(${parts.map((part) => `(${part.sql})`).join(operator)})`,
+  values: parts.flatMap((part) => part.values),
+});
+
+const inFolder = (folder: FolderRow | null): Condition =>
+  folder === null
+    ? NEVER
+    : {
+        sql: 'EXISTS (SELECT 1 FROM message_folder AS p WHERE p.folder = ? AND p.position = m.position)',
+        values: [folder.folder],
+      };
+
+function inOtherThan(folders: readonly number[]): Condition {
+  const others = '(SELECT value FROM json_each(?))';
+  return {
+    sql: `m.folder NOT IN ${others} OR EXISTS (SELECT 1 FROM json_each(m.also_in) AS a WHERE a.value NOT IN ${others})`,
+    values: [JSON.stringify(folders), JSON.stringify(folders)],
+  };
+}
+
+const hasLabel = (message: string): string =>
+  `EXISTS (SELECT 1 FROM message_label AS l WHERE l.label = ? AND l.position = ${message}.position)`;
+
+/** @param message alias of the message. @returns the condition that the message has the keyword, or has it not. */
+function toMark(test: KeywordTest, message: 'm' | 't', isSet: boolean): Condition {
+  const sign = isSet ? '' : 'NOT ';
+  if (test.kind === 'label') return { sql: `${sign}${hasLabel(message)}`, values: [test.label] };
+  // A draft of the web app has the origin `draft`; a draft of a JMAP client has the label `$draft`.
+  if (test.flag === 'isDraft')
+    return { sql: `${sign}(${message}.origin = 'draft' OR ${hasLabel(message)})`, values: ['$draft'] };
+  return isValue(`${message}.${MESSAGE_FLAGS[test.flag]}`, isSet ? 1 : 0);
+}
+
+/** @param scope whether the message has the keyword, or all, some or none of the messages in its thread. */
+export function toKeywordCondition(test: KeywordTest, scope: 'message' | 'all' | 'some' | 'none'): Condition {
+  if (scope === 'message') return toMark(test, 'm', true);
+  const { sql, values } = toMark(test, 't', scope !== 'all');
+  const exists = `EXISTS (SELECT 1 FROM message AS t WHERE t.thread = m.thread AND (${sql}))`;
+  return { sql: scope === 'some' ? exists : `NOT ${exists}`, values };
+}
 
 /**
  * Compares without regard to case, in ASCII only. The first `instr` tests all headers at once, which skips most messages before
  * their headers are parsed.
  */
-const toHeaderCondition = (name: string, text: string): Condition => ({
+const toHeaderCondition = (name: string, text: string | null): Condition => ({
   sql: `EXISTS (SELECT 1 FROM message_content AS c CROSS JOIN json_each(c.headers) AS h WHERE c.position = m.position
-    AND instr(lower(c.headers), ?) > 0 AND lower(h.value ->> 'name') = ? AND instr(lower(h.value ->> 'value'), lower(?)) > 0)`,
-  values: [name, name, text],
+    AND instr(lower(c.headers), ?) > 0 AND lower(h.value ->> 'name') = ?
+    ${text === null ? '' : "AND instr(lower(h.value ->> 'value'), lower(?)) > 0"})`,
+  values: [JSON.stringify(name).slice(1, -1), name, ...(text === null ? [] : [text])],
 });
 
-/** Finds a folder by role, name or id. @throws UnknownFolder if there is none. */
-type FolderFinder = (name: string, at: number) => FolderRow;
-
-/** @returns a finder that looks each folder up once, even if several conditions name it. */
-function createFolderFinder(sql: SqlStorage): FolderFinder {
-  const known = new Map<string, FolderRow>();
-  return (name, at) => {
-    const folder =
-      known.get(name) ?? findFolder(sql, name.toLowerCase()) ?? findFolderByName(sql, name) ?? findFolder(sql, name);
-    if (!folder) throw new UnknownFolder(`At character ${at + 1}: there is no folder "${name}".`);
-    known.set(name, folder);
-    return folder;
-  };
-}
-
-function toFolderCondition(folders: FolderFinder, name: string, at: number): Condition {
-  if (/^(?:any|anywhere)$/i.test(name)) return { sql: '1', values: [] };
-  const folder = folders(name, at);
-  if (!isView(folder))
-    return {
-      sql: 'EXISTS (SELECT 1 FROM message_folder AS p WHERE p.folder = ? AND p.position = m.position)',
-      values: [folder.folder],
-    };
-  const isAll = folder.role === 'all';
-  return { sql: isAll ? '(m.is_visible = 1)' : '(m.is_flagged = 1 AND m.is_visible = 1)', values: [] };
-}
+/** A folder with at most this many messages drives the search, whatever else is searched for. */
+const SMALL_FOLDER_MAX = 500;
 
 /**
  * Makes the driver of a condition; null if the condition has no index. Each `from` names its index, because SQLite has no
  * statistics to choose one.
  */
-function toDriver(folders: FolderFinder, node: SearchNode): Driver | null {
-  const byIndex = (index: string, where: string): Driver => ({
-    from: `message AS m INDEXED BY ${index}`,
-    narrow: `message AS m INDEXED BY ${index}`,
-    position: 'm.position',
-    where: { sql: where, values: [] },
-  });
-  const byTable = (table: string, where: string, value: SqlStorageValue): Driver => ({
+function toDriver(folders: FolderFinder, filter: EmailFilter): Driver | null {
+  const byIndex = (index: string, where: Condition, isRare: boolean): Driver => {
+    const from = `message AS m INDEXED BY ${index}`;
+    return { from, narrow: from, position: 'm.position', where, isRare, filter };
+  };
+  const byTable = (table: string, where: string, value: SqlStorageValue, isRare: boolean): Driver => ({
     from: `${table} AS d CROSS JOIN message AS m ON m.position = d.position`,
     narrow: `${table} AS d`,
     position: 'd.position',
     where: { sql: where, values: [value] },
+    isRare,
+    filter,
   });
-  switch (node.kind) {
-    case 'in': {
-      if (/^(?:any|anywhere)$/i.test(node.folder)) return null;
-      const folder = folders(node.folder, node.at);
-      if (folder.role === 'flagged') return byIndex('message_flagged', 'm.is_flagged = 1');
-      return isView(folder) ? null : byTable('message_folder', 'd.folder = ?', folder.folder);
-    }
-    case 'is':
-      if (node.flag === 'flagged') return byIndex('message_flagged', 'm.is_flagged = 1');
-      return node.flag === 'unread' ? byIndex('message_unread', 'm.is_read = 0') : null;
-    case 'has_attachment':
-      return byIndex('message_attachment', 'm.has_attachment = 1');
-    case 'thread':
-      return {
-        ...byIndex('message_thread', 'm.thread = ?'),
-        where: { sql: 'm.thread = ?', values: [parseThreadId(node.threadId)] },
-      };
-    case 'label':
-      return byTable('message_label', 'd.label = ?', node.label);
-    default:
-      return null;
+  if (filter.kind === 'in') {
+    const folder = folders(filter.folderId);
+    return folder && byTable('message_folder', 'd.folder = ?', folder.folder, folder.total <= SMALL_FOLDER_MAX);
   }
+  if (filter.kind === 'thread')
+    return byIndex('message_thread', { sql: 'm.thread = ?', values: [parseThreadId(filter.threadId)] }, true);
+  if (filter.kind === 'has_attachment')
+    return filter.value ? byIndex('message_attachment', plain('m.has_attachment = 1'), false) : null;
+  const isNot = filter.kind === 'none' && filter.of.length === 1;
+  const mark = isNot ? filter.of[0] : filter;
+  if (mark?.kind !== 'keyword' || mark.scope !== 'message') return null;
+  if (mark.test.kind === 'label') return isNot ? null : byTable('message_label', 'd.label = ?', mark.test.label, true);
+  if (mark.test.flag === 'isFlagged' && !isNot) return byIndex('message_flagged', plain('m.is_flagged = 1'), true);
+  return mark.test.flag === 'isRead' && isNot ? byIndex('message_unread', plain('m.is_read = 0'), false) : null;
 }

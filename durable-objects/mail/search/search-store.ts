@@ -7,11 +7,13 @@
  * a next page.
  */
 
+import { VISIBLE } from '../../../workers/mail/domain/email-filter.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { CompileError, SearchAnswer, SearchPage, SearchRequest } from '../contract/search.ts';
 import { first } from '../database/store.ts';
 import { parseSearch, type QueryError } from '../domain/search-query.ts';
 import { countNeedles, makeSnippet, type Needles, toNeedles } from '../domain/snippet.ts';
+import { findNamedFolder } from '../messages/folder-store.ts';
 import { readSummaries } from '../messages/message-read-store.ts';
 import { type CompiledSearch, compileSearch } from './search-sql.ts';
 import { walk } from './search-walk-store.ts';
@@ -27,17 +29,16 @@ const SENDER_WEIGHT = 5;
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 
 export function search(sql: SqlStorage, request: SearchRequest, now: number): Result<SearchAnswer, CompileError> {
-  const parsed = parseSearch(request.query, now);
+  const parsed = parseSearch(request.query, { now, findFolder: (name) => findNamedFolder(sql, name) });
   if (!parsed.ok) return err(toQueryFault('q', parsed.error));
-  const compiled = compileSearch(sql, parsed.value);
-  if (!compiled.ok) return compiled;
-  const isRanked = compiled.value.texts.length > 0 && request.sort === 'relevance';
+  const compiled = compileSearch(sql, parsed.value ?? VISIBLE);
+  const isRanked = compiled.texts.length > 0 && request.sort === 'relevance';
   const page = request.page ?? { top: END_OF_TIME, offset: isRanked ? 0 : null, before: END_OF_TIME };
   const needles = toNeedles(parsed.value);
   const found =
     page.offset === null || !isRanked
-      ? readNewest(sql, compiled.value, page, request.limit)
-      : readRanked(sql, compiled.value, needles, { ...page, offset: page.offset }, request.limit);
+      ? readNewest(sql, compiled, page, request.limit)
+      : readRanked(sql, compiled, needles, { ...page, offset: page.offset }, request.limit);
   return ok({ hits: toHits(sql, found.positions, needles), next: found.next });
 }
 

@@ -11,7 +11,18 @@
 
 import { toPeriodsExpression } from '../database/search-index-store.ts';
 import { first } from '../database/store.ts';
-import { type CompiledSearch, type Condition, type Driver, type TextTest, toTextCondition } from './search-sql.ts';
+import {
+  joinConditions,
+  listPositions,
+  negate,
+  readPositions,
+  toDriverRead,
+  toWholeExpression,
+  toWindowRead,
+  valuesOf,
+} from './search-read-store.ts';
+import type { CompiledSearch, Driver } from './search-sql.ts';
+import { isScannedPrefix, type TextTest, toTextCondition } from './text-sql.ts';
 
 /** Messages that a window step tests. */
 const WINDOW_MESSAGES = 2_000;
@@ -91,14 +102,16 @@ function takeStep(
   return stepByWindow(sql, search, windowFloor, before, wanted);
 }
 
-const VISIBLE: Driver = {
+type Index = Omit<Driver, 'filter' | 'isRare'>;
+
+const VISIBLE: Index = {
   from: 'message AS m INDEXED BY message_visible',
   narrow: 'message AS m INDEXED BY message_visible',
   position: 'm.position',
   where: { sql: 'm.is_visible = 1', values: [] },
 };
 
-const ANY: Driver = {
+const ANY: Index = {
   from: 'message AS m',
   narrow: 'message AS m',
   position: 'm.position',
@@ -123,7 +136,7 @@ function pickDriver(sql: SqlStorage, search: CompiledSearch, before: number): Re
 }
 
 /** @returns the position of the n-th row, before a position, in the index of a condition (driver); 0 if it has fewer rows. */
-function findNth(sql: SqlStorage, { narrow, position, where }: Driver, before: number, n: number): number {
+function findNth(sql: SqlStorage, { narrow, position, where }: Index, before: number, n: number): number {
   const query = `SELECT ${position} AS position FROM ${narrow} WHERE ${where.sql} AND ${position} < ?
     ORDER BY ${position} DESC LIMIT 1 OFFSET ?`;
   return first<{ position: number }>(sql, query, ...where.values, before, n - 1)?.position ?? 0;
@@ -153,18 +166,9 @@ function stepByDriver(
   before: number,
   wanted: number,
 ): Step {
-  const scope = { kind: 'message' } as const;
-  const where = [
-    driver.where,
-    ...search.conditions(scope),
-    ...search.texts.map((text) => toTextCondition(text.expression, text.isOneTerm, scope)),
-    ...negate(search.absent === null ? [] : [toTextCondition(search.absent, false, scope)]),
-  ];
-  const { from, position } = driver;
-  const query = `SELECT ${position} AS position FROM ${from} WHERE ${position} < ?1 AND ${position} >= ?2
-    AND ${joinConditions(where)} ORDER BY ${position} DESC LIMIT ?`;
   const floor = Math.max(driver.floor, search.from);
-  const positions = readPositions(sql, query, [before, floor, ...valuesOf(where), wanted]);
+  const span = { before, floor };
+  const positions = readPositions(sql, toDriverRead(search, driver, span), span, wanted);
   return endStep(positions, floor, wanted, EFFORT.driver);
 }
 
@@ -181,29 +185,33 @@ function stepByText(
   wanted: number,
   rows: number,
 ): Step {
-  const scope = { kind: 'message' } as const;
-  const readHits = (expression: string, limit: number) =>
-    readPositions(
+  const readTextHits = (expression: string, limit: number) =>
+    listPositions(
       sql,
       `SELECT rowid AS position FROM message_search WHERE rowid < ?1 AND rowid >= ?2 AND message_search MATCH ?3
         ORDER BY rowid DESC LIMIT ?4`,
       [before, search.from, expression, limit],
     );
+  const rest = [
+    ...search.texts.filter((text) => text !== sparse).map(({ expression }) => expression),
+    search.absent ?? '',
+  ];
   const isAlone = search.texts.length === 1 && search.absent === null;
-  const few = isAlone ? null : readHits(sparse.expression, FEW_TEXT_ROWS);
+  const few = isAlone || rest.some(isScannedPrefix) ? null : readTextHits(sparse.expression, FEW_TEXT_ROWS);
   const isFew = few !== null && few.length < FEW_TEXT_ROWS;
-  const hits = isFew ? few : readHits(toWholeExpression(search) ?? '', rows);
+  const hits = isFew ? few : readTextHits(toWholeExpression(search) ?? '', rows);
   const others = isFew ? search.texts.filter((text) => text !== sparse) : [];
   const { from, position, where: driven } = driver ?? ANY;
+  const scope = { kind: 'message', before, floor: hits.at(-1) ?? search.from, periods: null } as const;
   const where = [
     driven,
-    ...search.conditions(scope),
+    ...search.conditions(scope, driver?.filter),
     ...others.map((text) => toTextCondition(text.expression, text.isOneTerm, scope)),
     ...negate(isFew && search.absent !== null ? [toTextCondition(search.absent, false, scope)] : []),
   ];
   const query = `SELECT ${position} AS position FROM json_each(?1) AS j CROSS JOIN ${from}
     WHERE ${position} = j.value AND ${joinConditions(where)} ORDER BY j.key LIMIT ?`;
-  const positions = readPositions(sql, query, [JSON.stringify(hits), ...valuesOf(where), wanted]);
+  const positions = listPositions(sql, query, [JSON.stringify(hits), ...valuesOf(where), wanted]);
   const isOver = isFew || hits.length < rows;
   const effort = (EFFORT.text * rows) / TEXT_ROWS;
   return { ...endStep(positions, isOver ? 0 : (hits.at(-1) ?? 0), wanted, effort), followed: sparse };
@@ -219,23 +227,8 @@ function stepByWindow(
 ): Step {
   const floor = Math.max(windowFloor, search.from);
   const periods = toPeriodsExpression(floor, before);
-  const scope = { kind: 'window', periods } as const;
-  const conditions = search.conditions(scope);
-  const match = toWholeExpression(search, periods);
-  if (match !== null) {
-    const query = `SELECT s.rowid AS position FROM message_search AS s CROSS JOIN message AS m ON m.position = s.rowid
-      WHERE s.rowid < ?1 AND s.rowid >= ?2 AND message_search MATCH ? AND ${joinConditions(conditions)}
-      ORDER BY s.rowid DESC LIMIT ?`;
-    const positions = readPositions(sql, query, [before, floor, match, ...valuesOf(conditions), wanted]);
-    return endStep(positions, floor, wanted, EFFORT.window);
-  }
-  const where = [
-    ...conditions,
-    ...negate(search.absent === null ? [] : [toTextCondition(search.absent, false, scope)]),
-  ];
-  const query = `SELECT m.position FROM ${pickScan(conditions)} WHERE m.position < ?1 AND m.position >= ?2
-    AND ${joinConditions(where)} ORDER BY m.position DESC LIMIT ?`;
-  const positions = readPositions(sql, query, [before, floor, ...valuesOf(where), wanted]);
+  const span = { before, floor };
+  const positions = readPositions(sql, toWindowRead(search, periods, span), span, wanted);
   return endStep(positions, floor, wanted, EFFORT.window);
 }
 
@@ -243,31 +236,4 @@ function stepByWindow(
 function endStep(positions: readonly number[], floor: number, wanted: number, effort: number): Step {
   const seen = positions.length === wanted ? (positions.at(-1) ?? floor) : floor;
   return { positions, floor: seen === 0 ? null : seen, effort };
-}
-
-/** Joins all texts in one FTS5 expression. Null if no text must match, because FTS5 cannot express a lone negation. */
-function toWholeExpression({ texts, absent }: CompiledSearch, periods: string | null = null): string | null {
-  if (texts.length === 0) return null;
-  const wanted = [...(periods === null ? [] : [periods]), ...texts.map((text) => `(${text.expression})`)].join(' AND ');
-  return absent === null ? wanted : `(${wanted}) NOT (${absent})`;
-}
-
-const joinConditions = (where: readonly Condition[]): string =>
-  where.length === 0 ? '1' : where.map((condition) => `(${condition.sql})`).join(' AND ');
-const valuesOf = (where: readonly Condition[]): SqlStorageValue[] => where.flatMap((condition) => condition.values);
-const negate = (where: readonly Condition[]): Condition[] =>
-  where.map((condition) => ({ ...condition, sql: `NOT ${condition.sql}` }));
-
-function readPositions(sql: SqlStorage, query: string, values: readonly SqlStorageValue[]): number[] {
-  return [...sql.exec<{ position: number }>(query, ...values)].map((row) => row.position);
-}
-
-/** Picks the index that excludes the most messages, among the indexes in order of time. */
-function pickScan(conditions: readonly Condition[]): string {
-  const has = (text: string) => conditions.some((condition) => condition.sql === text);
-  if (has('m.is_flagged = 1')) return 'message AS m INDEXED BY message_flagged';
-  if (has('m.is_read = 0')) return 'message AS m INDEXED BY message_unread';
-  if (has('m.has_attachment = 1')) return 'message AS m INDEXED BY message_attachment';
-  if (has('m.is_visible = 1')) return 'message AS m INDEXED BY message_visible';
-  return 'message AS m';
 }

@@ -8,11 +8,12 @@ import { describe, expect, it } from 'vitest';
 import { DKIM_RECORD } from '../../support/deploy/cloudflare-api.ts';
 import { newDatabase, newScript } from '../../support/deploy/cloudflare-state.ts';
 import { type DeployRun, HOSTS, listChanges, runDeploy } from '../../support/deploy/run.ts';
-import { cloudflare, directory } from '../../support/deploy/test.ts';
+import { addDatabases, prepareCloudflare } from '../../support/deploy/test.ts';
 
+const stage = prepareCloudflare();
 type Options = Omit<Parameters<typeof runDeploy>[0], 'cloudflare' | 'directory' | 'args' | 'variables'>;
 const deploy = (args: string[], variables: Record<string, string> = {}, options: Options = {}): Promise<DeployRun> =>
-  runDeploy({ cloudflare, directory, args, variables, ...options });
+  runDeploy({ ...stage, args, variables, ...options });
 
 /** Lists the names and ids of everything that the configuration of a deployment binds or owns. */
 function readNames(file: string): string[] {
@@ -33,26 +34,31 @@ function readNames(file: string): string[] {
   ];
 }
 
+const readCommit = (name: string) =>
+  execFileSync('git', ['rev-parse', '--short=12', name], { encoding: 'utf8' }).trim();
+
 describe('npm run deploy -- --env', () => {
   it('deploys staging beside production and shares nothing with it', async () => {
     const production = await deploy(['--dry-run']);
     expect(production.status, production.output).toBe(0);
     const ofProduction = [...production.output.matchAll(/would create \w+ (\S+)/g)].map(([, name]) => name);
     expect(ofProduction).toContain('tessera-blobs');
-    writeFileSync(join(directory, '.deploy.vars'), 'APP_HOST=production.example.com\n');
+    writeFileSync(join(stage.directory, '.deploy.vars'), 'APP_HOST=production.example.com\n');
+    addDatabases(stage, 'tessera-staging');
     const staging = await deploy(['--env', 'staging', '--shards', '2']);
     expect(staging.status, staging.output).toBe(0);
     const names = readNames('wrangler.deploy.staging.json');
     expect(names.filter((name) => ofProduction.includes(name) || /^100\d$/.test(name))).toEqual([]);
-    expect([...cloudflare.state.databases.keys()]).toEqual([
+    expect([...stage.cloudflare.state.databases.keys()]).toEqual([
       'tessera-staging-directory',
       'tessera-staging-objects-0',
       'tessera-staging-objects-1',
     ]);
-    expect([...cloudflare.state.scripts.keys()]).toEqual(['tessera-staging']);
-    const bindings = cloudflare.state.scripts.get('tessera-staging')?.bindings.map(({ name }) => name);
+    expect([...stage.cloudflare.state.scripts.keys()]).toEqual(['tessera-staging']);
+    const bindings = stage.cloudflare.state.scripts.get('tessera-staging')?.bindings.map(({ name }) => name);
     expect(bindings).toEqual(expect.arrayContaining(['OBJECTS_0', 'OBJECTS_1']));
-    const secrets = readFileSync(join(directory, '.deploy.staging.secrets'), 'utf8');
+    expect(stage.cloudflare.state.scripts.get('tessera-staging')?.tag).toBe(readCommit('HEAD'));
+    const secrets = readFileSync(join(stage.directory, '.deploy.staging.secrets'), 'utf8');
     expect(secrets).toContain('MASTER_KEY=');
 
     const fewer = await deploy(['--env', 'staging', '--shards', '1']);
@@ -71,16 +77,16 @@ describe('npm run deploy -- --env', () => {
   ])('refuses %j before it calls the account', async (args, reason) => {
     const { status, output } = await deploy(args);
     expect([status, output]).toEqual([2, expect.stringContaining(reason)]);
-    expect(cloudflare.requests).toEqual([]);
+    expect(stage.cloudflare.requests).toEqual([]);
   });
 });
 
 describe('npm run deploy -- --directories', () => {
-  it('creates, migrates and binds the user databases; an upgrade keeps them and names what a rollback would lose', async () => {
+  it('creates, migrates and binds the user databases; an upgrade shows the changes, keeps them and explains how to roll back', async () => {
     const environment = ['--env', 'staging'];
     const first = await deploy([...environment, '--directories', '5'], { HOME_REGION: 'weur' });
     expect(first.status, first.output).toBe(0);
-    const { databases, scripts } = cloudflare.state;
+    const { databases, scripts } = stage.cloudflare.state;
     const people = [...databases.values()].filter(({ name }) => name.includes('directory'));
     expect(people.map(({ name, region, replication }) => [name, region, replication])).toEqual(
       ['', '-1', '-2', '-3', '-4'].map((end) => [`tessera-staging-directory${end}`, 'weur', 'auto']),
@@ -90,7 +96,7 @@ describe('npm run deploy -- --directories', () => {
     );
     expect(schema.length).toBeGreaterThan(10);
     for (const other of others) expect(other).toEqual(schema);
-    const { requests } = cloudflare;
+    const { requests } = stage.cloudflare;
     expect(requests.findLastIndex((request) => request.endsWith('/query'))).toBeLessThan(
       requests.findIndex((request) => /^(?:PUT|POST) .*\/workers\/scripts\/[^/]+(?:\/versions)?$/.test(request)),
     );
@@ -109,11 +115,21 @@ describe('npm run deploy -- --directories', () => {
       1,
       expect.stringContaining('5 user databases exist, so --directories must be at least 5.'),
     ]);
-    expect(listChanges(cloudflare)).toEqual([]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
 
+    const script = scripts.get('tessera-staging');
+    if (script) script.tag = readCommit('HEAD~1');
     const upgrade = await deploy(['--upgrade', '--shards', '2', ...environment]);
     expect(upgrade.status, upgrade.output).toBe(0);
-    expect(upgrade.output).toContain('Migrations of tessera-staging-directory-4: none');
+    expect([script?.uploads, script?.tag]).toEqual([2, readCommit('HEAD')]);
+    expect(upgrade.output).toContain(execFileSync('git', ['log', '-1', '--format=%s'], { encoding: 'utf8' }).trim());
+    expect(upgrade.output).toContain('npx wrangler rollback version-1 --name tessera-staging');
+    expect(upgrade.output).toContain(
+      'npx wrangler d1 time-travel restore tessera-staging-objects-0 --bookmark=bookmark-of-tessera-staging-objects-0 --config wrangler.deploy.staging.json',
+    );
+    expect(upgrade.output).toContain('Durable Objects (mailboxes, leaderboards) cannot be rolled back');
+    for (const end of ['directory', 'directory-4'])
+      expect(upgrade.output).toContain(`Migrations of tessera-staging-${end}: none`);
     expect(upgrade.output).toContain('time-travel restore tessera-staging-directory-4 ');
     expect(upgrade.output).toContain('The version before does not have OBJECTS_1. Do not go back once data is in them');
     expect(listBound()).toEqual(expect.arrayContaining(bound));
@@ -125,10 +141,10 @@ describe('npm run deploy -- --directories', () => {
     const directory = newDatabase('tessera-directory');
     directory.sql.exec('CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT, applied_at TEXT)');
     directory.sql.exec("INSERT INTO d1_migrations (name) VALUES ('0000_initial.sql')");
-    cloudflare.state.databases.set('tessera-directory', directory);
+    stage.cloudflare.state.databases.set('tessera-directory', directory);
     const { status, output } = await deploy(['--directories', '5']);
     expect([status, output]).toEqual([1, expect.stringContaining('Deploy without --directories first')]);
-    expect(listChanges(cloudflare)).toEqual([]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
     directory.sql.exec("INSERT INTO d1_migrations (name) VALUES ('0001_change.sql')");
     const later = await deploy(['--directories', '5', '--dry-run']);
     expect(later.status, later.output).toBe(0);
@@ -137,7 +153,7 @@ describe('npm run deploy -- --directories', () => {
 
   it('completes a group whose creation was interrupted', async () => {
     for (const name of ['tessera-staging-directory', 'tessera-staging-directory-1'])
-      cloudflare.state.databases.set(name, newDatabase(name));
+      stage.cloudflare.state.databases.set(name, newDatabase(name));
     const { status, output } = await deploy(['--env', 'staging', '--dry-run']);
     expect(status, output).toBe(0);
     expect([...output.matchAll(/would create database (\S+)/g)].map(([, name]) => name)).toEqual([
@@ -151,7 +167,7 @@ describe('npm run deploy -- --directories', () => {
 
 describe('npm run deploy -- --dry-run', () => {
   it('prints what it would do and changes nothing', async () => {
-    cloudflare.state.databases.set('tessera-directory', newDatabase('tessera-directory'));
+    stage.cloudflare.state.databases.set('tessera-directory', newDatabase('tessera-directory'));
     const { status, output } = await deploy(['--dry-run'], { HOME_REGION: 'apac' });
     expect(status, output).toBe(0);
     expect(output).not.toContain('would create database tessera-directory');
@@ -162,13 +178,13 @@ describe('npm run deploy -- --dry-run', () => {
     expect(output).toContain(
       'would deploy the Worker tessera with the custom domains tessera.example.com and s3.example.com',
     );
-    expect(listChanges(cloudflare)).toEqual([]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
   });
 });
 
 describe('npm run deploy -- --teardown', () => {
   function addDeployment(prefix: string): void {
-    const { state } = cloudflare;
+    const { state } = stage.cloudflare;
     state.scripts.set(prefix, newScript());
     state.domains.set(`${prefix}.example.com`, prefix);
     state.databases.set(`${prefix}-directory`, newDatabase(`${prefix}-directory`));
@@ -179,7 +195,7 @@ describe('npm run deploy -- --teardown', () => {
     state.queues.set(queue_name, { queue_id: crypto.randomUUID(), queue_name, consumers });
   }
   const listNames = () => {
-    const { scripts, domains, databases, buckets, queues } = cloudflare.state;
+    const { scripts, domains, databases, buckets, queues } = stage.cloudflare.state;
     return [scripts, domains, databases, buckets, queues].flatMap((store) => [...store.keys()]);
   };
 
@@ -189,21 +205,21 @@ describe('npm run deploy -- --teardown', () => {
     expect([unnamed.status, unnamed.output]).toEqual([1, expect.stringContaining('needs TEARDOWN=tessera')]);
     const other = await deploy(['--teardown'], { TEARDOWN: 'tessera-staging' });
     expect([other.status, other.output]).toEqual([1, expect.stringContaining('Nothing was deleted.')]);
-    expect(listChanges(cloudflare)).toEqual([]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
   });
 
   it('asks for the name on a terminal and deletes nothing if it differs', async () => {
     addDeployment('tessera');
     const { status, output } = await deploy(['--teardown'], {}, { answers: [[/Type tessera to delete/, 'yes\n']] });
     expect([status, output]).toEqual([1, expect.stringContaining('The name differs. Nothing was deleted.')]);
-    expect(listChanges(cloudflare)).toEqual([]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
   });
 
   it('deletes one deployment, leaves the other and buckets that are not empty', async () => {
     addDeployment('tessera');
     addDeployment('tessera-staging');
     const production = listNames().filter((name) => !name.startsWith('tessera-staging'));
-    const bucket = cloudflare.state.buckets.get('tessera-staging-blobs-2');
+    const bucket = stage.cloudflare.state.buckets.get('tessera-staging-blobs-2');
     if (bucket) bucket.objects = 1;
     const args = ['--teardown', '--env', 'staging'];
     const first = await deploy(args, { TEARDOWN: 'tessera-staging' });
@@ -223,50 +239,34 @@ describe('an option without -- before it', () => {
   it('is refused, because npm keeps it for itself', async () => {
     const { status, output } = await deploy([], { npm_config_dry_run: 'true' });
     expect([status, output]).toEqual([2, expect.stringContaining('npm run deploy -- --dry-run')]);
-    expect(cloudflare.requests).toEqual([]);
+    expect(stage.cloudflare.requests).toEqual([]);
   });
 });
 
 describe('npm run upgrade', () => {
-  it('shows the changes, deploys, and explains how to roll back', async () => {
+  it('refuses if the Worker was never deployed', async () => {
     const never = await deploy(['--upgrade', '--env', 'staging']);
     expect([never.status, never.output]).toEqual([
       1,
       expect.stringContaining('is not deployed. Run npm run deploy first.'),
     ]);
-    const first = await deploy(['--env', 'staging']);
-    expect(first.status, first.output).toBe(0);
-    const script = cloudflare.state.scripts.get('tessera-staging');
-    const head = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8' }).trim();
-    expect(script?.tag).toBe(head);
-    if (script) script.tag = execFileSync('git', ['rev-parse', '--short=12', 'HEAD~1'], { encoding: 'utf8' }).trim();
-    const { status, output } = await deploy(['--upgrade', '--env', 'staging']);
-    expect(status, output).toBe(0);
-    const subject = execFileSync('git', ['log', '-1', '--format=%s'], { encoding: 'utf8' }).trim();
-    expect(output).toContain(subject);
-    expect(output).toContain('Migrations of tessera-staging-directory: none');
-    expect(output).toContain('npx wrangler rollback version-1 --name tessera-staging');
-    expect(output).toContain(
-      'npx wrangler d1 time-travel restore tessera-staging-objects-0 --bookmark=bookmark-of-tessera-staging-objects-0 --config wrangler.deploy.staging.json',
-    );
-    expect(output).toContain('Durable Objects (mailboxes, leaderboards) cannot be rolled back');
-    expect(script?.uploads).toBe(2);
   });
 });
 
 describe('mail and storage settings of the zone', () => {
   const MAIL = { MAIL_DOMAINS: 'example.com', RAW_TARGET_HEADER: 'x-tessera-raw-target' };
   const contentOf = (name: string) =>
-    cloudflare.state.records
+    stage.cloudflare.state.records
       .find((record) => record.name === name)
       ?.content.replaceAll('" "', '')
       .replaceAll('"', '');
 
   it('are set once, without the right are skipped with a sentence and a link, and foreign mail is left alone', async () => {
     const args = ['--env', 'staging'];
-    cloudflare.state.denied.push(/\/email\/routing\/rules/, /^PUT .*\/url_normalization$/);
+    addDatabases(stage, 'tessera-staging');
+    stage.cloudflare.state.denied.push(/\/email\/routing\/rules/, /\/email\/sending/, /^PUT .*\/url_normalization$/);
     const mx = { id: 'mx', type: 'MX', name: 'example.com', content: 'mail.elsewhere.example' };
-    cloudflare.state.records.push(mx);
+    stage.cloudflare.state.records.push(mx);
     const limited = await deploy(args, MAIL);
     expect(limited.status, limited.output).toBe(0);
     expect(limited.output).toContain(
@@ -279,20 +279,30 @@ describe('mail and storage settings of the zone', () => {
       'URL normalization of example.com off: skipped, because the token lacks "Zone > Zone Settings > Edit".',
     );
     expect(limited.output).toContain('DNS records of example.com: done');
+    expect(limited.output).toMatch(
+      /Sending from example\.com: skipped, because the token lacks "Account > Email Sending > Edit"\. By hand: https:/,
+    );
+    expect(limited.output).toMatch(
+      /Delivery events of example\.com: skipped, because .* not an enabled sending domain/,
+    );
     expect(contentOf('s1._domainkey.example.com')).toBe(DKIM_RECORD);
     expect(contentOf('_dmarc.example.com')).toBe('v=DMARC1; p=quarantine');
 
-    cloudflare.state.denied.splice(0);
-    cloudflare.state.records.splice(cloudflare.state.records.indexOf(mx), 1);
-    const records = [...cloudflare.state.records];
+    stage.cloudflare.state.denied.splice(0);
+    stage.cloudflare.state.records.splice(stage.cloudflare.state.records.indexOf(mx), 1);
+    const records = [...stage.cloudflare.state.records];
     const complete = await deploy(args, MAIL);
     expect(complete.status, complete.output).toBe(0);
-    expect(cloudflare.state.emailRouting).toMatchObject({
+    expect(stage.cloudflare.state.emailRouting).toMatchObject({
       isEnabled: true,
       catchAll: { enabled: true, actions: [{ type: 'worker', value: ['tessera-staging'] }] },
     });
-    expect(cloudflare.state.urlNormalization.scope).toBe('none');
-    expect(cloudflare.state.rules).toMatchObject([
+    expect(complete.output).toContain('Sending from example.com: done');
+    expect(complete.output).toContain('Delivery events of example.com: done');
+    const queue = stage.cloudflare.state.queues.get('tessera-staging-mail-events');
+    expect(stage.cloudflare.state.subscriptions).toMatchObject([{ destination: { queue_id: queue?.queue_id } }]);
+    expect(stage.cloudflare.state.urlNormalization.scope).toBe('none');
+    expect(stage.cloudflare.state.rules).toMatchObject([
       {
         expression: `http.host eq "${HOSTS.S3_HOST}"`,
         action_parameters: {
@@ -300,7 +310,7 @@ describe('mail and storage settings of the zone', () => {
         },
       },
     ]);
-    expect(cloudflare.state.records).toEqual(records);
+    expect(stage.cloudflare.state.records).toEqual(records);
   });
 });
 

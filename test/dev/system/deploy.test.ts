@@ -4,20 +4,26 @@ import { parseEnv } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { ACCOUNT_ID, newDatabase, newScript } from '../../support/deploy/cloudflare-state.ts';
 import { type DeployRun, HOSTS, listChanges, runDeploy } from '../../support/deploy/run.ts';
-import { cloudflare, directory } from '../../support/deploy/test.ts';
+import { addDatabases, prepareCloudflare } from '../../support/deploy/test.ts';
 
+const stage = prepareCloudflare();
 type Options = Omit<Parameters<typeof runDeploy>[0], 'cloudflare' | 'directory'>;
 const deploy = (variables: Record<string, string> = {}, options: Options = {}): Promise<DeployRun> =>
-  runDeploy({ cloudflare, directory, variables, ...options });
+  runDeploy({ ...stage, variables, ...options });
 
-const readSecrets = () => parseEnv(readFileSync(join(directory, '.deploy.secrets'), 'utf8'));
+const readSecrets = () => parseEnv(readFileSync(join(stage.directory, '.deploy.secrets'), 'utf8'));
 const tablesOf = (name: string) =>
-  cloudflare.state.databases.get(name)?.sql.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all() ?? [];
+  stage.cloudflare.state.databases
+    .get(name)
+    ?.sql.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+    .all() ?? [];
+const addRecord = (name: string) =>
+  stage.cloudflare.state.records.push({ id: 'r', type: 'A', name, content: '192.0.2.1' });
 const STACK_TRACE = /^ {4}at /m;
 
 describe('npm run deploy', () => {
   it('deploys into an empty account, and changes nothing that exists when it runs again', async () => {
-    cloudflare.state.requestsBeforeCertificate = 1;
+    stage.cloudflare.state.requestsBeforeCertificate = 1;
     const first = await deploy({ HOME_REGION: 'weur' });
     expect(first.status, first.output).toBe(0);
     expect(first.output).toContain('Workers Paid');
@@ -26,7 +32,7 @@ describe('npm run deploy', () => {
     expect(first.output).toContain(ACCOUNT_ID);
     expect(first.output).toContain('Waiting for the certificate and the DNS record of tessera.example.com');
     expect(first.output).toContain('{"status":"ok"}');
-    const { databases, buckets, queues, scripts, domains } = cloudflare.state;
+    const { databases, buckets, queues, scripts, domains } = stage.cloudflare.state;
     expect([...databases.values()].map(({ name, region, replication }) => [name, region, replication])).toEqual([
       ['tessera-directory', 'weur', 'auto'],
       ['tessera-objects-0', 'weur', 'auto'],
@@ -36,6 +42,8 @@ describe('npm run deploy', () => {
       ['tessera-blobs-2', 'eeur'],
     ]);
     expect([...queues.values()].map(({ queue_name, consumers }) => [queue_name, consumers.length]).sort()).toEqual([
+      ['tessera-mail-events', 1],
+      ['tessera-mail-events-dead', 0],
       ['tessera-mail-outbound', 1],
       ['tessera-mail-outbound-dead', 0],
       ['tessera-storage-events', 0],
@@ -51,10 +59,12 @@ describe('npm run deploy', () => {
     expect(script?.bindings).toContainEqual({ name: 'LEADERBOARD_LOCATION', type: 'plain_text', text: 'weur' });
 
     const secretsBefore = readSecrets();
-    cloudflare.requests.splice(0);
+    stage.cloudflare.requests.splice(0);
     const second = await deploy({ HOME_REGION: 'weur', RSPAMD_PASSWORD: 'a-password-of-rspamd' });
     expect(second.status, second.output).toBe(0);
-    expect(listChanges(cloudflare).filter((request) => /\/(?:d1|r2)\/|\/queues$|^DELETE /.test(request))).toEqual([]);
+    expect(listChanges(stage.cloudflare).filter((request) => /\/(?:d1|r2)\/|\/queues$|^DELETE /.test(request))).toEqual(
+      [],
+    );
     expect(readSecrets()).toEqual(secretsBefore);
     expect(Object.fromEntries(script?.secrets ?? [])).toEqual({
       ...secretsBefore,
@@ -62,19 +72,26 @@ describe('npm run deploy', () => {
     });
     expect(JSON.stringify(script?.bindings)).not.toContain('a-password-of-rspamd');
     expect(script?.uploads).toBe(2);
-    expect(existsSync(join(directory, '.deploy.secrets.upload.json'))).toBe(false);
+    // Cloudflare knows the tag of the object classes, so wrangler takes the path of a later deployment.
+    expect(script?.migrationTag).toEqual(expect.any(String));
+    const path = /^(?:PUT|POST) .*\/workers\/scripts\/tessera(\/versions|\/deployments)?$/;
+    expect(stage.cloudflare.requests.flatMap((request) => path.exec(request)?.[1] ?? [])).toEqual([
+      '/versions',
+      '/deployments',
+    ]);
+    expect(existsSync(join(stage.directory, '.deploy.secrets.upload.json'))).toBe(false);
   });
 
   it('stops without host names, before it calls the account', async () => {
     const { status, output } = await deploy({ S3_HOST: '' });
     expect(status).toBe(2);
     expect(output).toContain('S3_HOST must be set');
-    expect(cloudflare.requests).toEqual([]);
+    expect(stage.cloudflare.requests).toEqual([]);
   });
 
   it('rejects invalid values, unknown names and secrets among the variables, before it calls the account', async () => {
     writeFileSync(
-      join(directory, '.deploy.vars'),
+      join(stage.directory, '.deploy.vars'),
       'MAIL_HOLD_SECOND=60\nRSPAMD_PASSWORD=a-password\nSEND_LIMIT_PER_HOUR=1k-not-to-show\n',
     );
     const { status, output } = await deploy({ LEADERBOARD_SHARDS: '0' });
@@ -84,7 +101,7 @@ describe('npm run deploy', () => {
     expect(output).toContain('MAIL_HOLD_SECOND is not a setting. The closest name is MAIL_HOLD_SECONDS.');
     expect(output).toContain('RSPAMD_PASSWORD is a secret: move it from .deploy.vars to .deploy.secrets.');
     expect(output).not.toMatch(/a-password|not-to-show/);
-    expect(cloudflare.requests).toEqual([]);
+    expect(stage.cloudflare.requests).toEqual([]);
   });
 });
 
@@ -98,21 +115,22 @@ describe('npm run deploy with a token that lacks rights', () => {
     [/^GET .*\/dns_records$/, 'Zone > DNS > Edit'],
     [/^POST .*\/d1\/database$/, 'Account > D1 > Edit'],
   ])('names the permission of %s in one sentence, and changes nothing', async (pattern, permission) => {
-    cloudflare.state.denied.push(pattern);
+    stage.cloudflare.state.denied.push(pattern);
     const { status, output } = await deploy();
     expect([status, output]).toEqual([1, expect.stringContaining(`lacks the permission "${permission}".`)]);
     expect(output).not.toMatch(STACK_TRACE);
-    expect(cloudflare.state.databases.size).toBe(0);
+    expect(stage.cloudflare.state.databases.size).toBe(0);
   });
 
   it('names all missing permissions at once', async () => {
-    cloudflare.state.denied.push(/\/d1\//, /\/queues/);
+    stage.cloudflare.state.denied.push(/\/d1\//, /\/queues/);
     const { output } = await deploy();
     expect(output).toContain('lacks the permissions "Account > D1 > Edit", "Account > Queues > Edit".');
   });
 
   it('names the permission that wrangler misses', async () => {
-    cloudflare.state.denied.push(/^(?:PUT|POST) .*\/workers\/scripts\/[^/]+(?:\/versions)?$/);
+    addDatabases(stage, 'tessera');
+    stage.cloudflare.state.denied.push(/^(?:PUT|POST) .*\/workers\/scripts\/[^/]+(?:\/versions)?$/);
     const { status, output } = await deploy();
     expect(status).toBe(1);
     expect(output).toContain('lacks the permission "Account > Workers Scripts > Edit".');
@@ -122,7 +140,7 @@ describe('npm run deploy with a token that lacks rights', () => {
   it('names a missing token and the accounts to choose from', async () => {
     const noToken = await deploy({ CLOUDFLARE_API_TOKEN: '' });
     expect([noToken.status, noToken.output]).toEqual([1, expect.stringContaining('CLOUDFLARE_API_TOKEN must be set')]);
-    cloudflare.state.accounts.push({ id: 'c'.repeat(32), name: 'Other' });
+    stage.cloudflare.state.accounts.push({ id: 'c'.repeat(32), name: 'Other' });
     const twoAccounts = await deploy();
     expect(twoAccounts.status).toBe(1);
     expect(twoAccounts.output).toContain('Set CLOUDFLARE_ACCOUNT_ID');
@@ -133,14 +151,14 @@ describe('npm run deploy with a token that lacks rights', () => {
     expect([unknown.status, unknown.output]).toEqual([1, expect.stringContaining('does not see the account dddd')]);
     expect(unknown.output).toContain(`${ACCOUNT_ID}  Test`);
     for (const { output } of [noToken, twoAccounts, unknown]) expect(output).not.toMatch(STACK_TRACE);
-    expect(listChanges(cloudflare)).toEqual([]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
   });
 });
 
 describe('npm run deploy after a failure', () => {
   it('deploys nothing after a broken migration, says so, and continues when the cause is gone', async () => {
     const database = newDatabase('tessera-objects-0');
-    cloudflare.state.databases.set(database.name, database);
+    stage.cloudflare.state.databases.set(database.name, database);
     const [{ name: table }] = readTableNames();
     database.sql.exec(`CREATE TABLE ${table} (conflict TEXT)`);
     const broken = await deploy();
@@ -148,12 +166,12 @@ describe('npm run deploy after a failure', () => {
     expect(broken.output).toContain('A migration of the database tessera-objects-0 failed, so no code was deployed.');
     expect(broken.output).toContain('already exists');
     expect(broken.output).not.toMatch(STACK_TRACE);
-    expect(cloudflare.state.scripts.size).toBe(0);
+    expect(stage.cloudflare.state.scripts.size).toBe(0);
     const kept = readSecrets();
     database.sql.exec(`DROP TABLE ${table}`);
     const repeated = await deploy();
     expect(repeated.status, repeated.output).toBe(0);
-    expect(Object.fromEntries(cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(kept);
+    expect(Object.fromEntries(stage.cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(kept);
   });
 });
 
@@ -164,11 +182,9 @@ function readTableNames(): [{ name: string }] {
 }
 
 describe('npm run deploy without a terminal', () => {
-  const addRecord = (name: string) => cloudflare.state.records.push({ id: 'r', type: 'A', name, content: '192.0.2.1' });
-
   it('refuses to take over a DNS record or the domain of another Worker, names both, and changes nothing', async () => {
-    cloudflare.state.scripts.set('tessera', newScript());
-    cloudflare.state.domains.set(HOSTS.APP_HOST, 'shop');
+    stage.cloudflare.state.scripts.set('tessera', newScript());
+    stage.cloudflare.state.domains.set(HOSTS.APP_HOST, 'shop');
     addRecord(HOSTS.S3_HOST);
     const { status, output } = await deploy();
     expect(status).toBe(1);
@@ -176,57 +192,52 @@ describe('npm run deploy without a terminal', () => {
     expect(output).toContain('s3.example.com has a DNS record.');
     expect(output).toContain('DEPLOY_TAKE_OVER=1');
     expect(output).not.toMatch(STACK_TRACE);
-    expect(listChanges(cloudflare)).toEqual([]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
   });
 
   it('does the same before the first deployment, when the Worker does not exist', async () => {
     addRecord(HOSTS.APP_HOST);
     const { status, output } = await deploy();
     expect([status, output]).toEqual([1, expect.stringContaining('tessera.example.com has a DNS record.')]);
-    expect(listChanges(cloudflare)).toEqual([]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
   });
 
   it('refuses queues that deliver to another Worker, and changes nothing', async () => {
     const consumers = [{ consumer_id: 'c', type: 'worker', script: 'shop' }];
-    cloudflare.state.queues.set('tessera-mail-outbound', {
+    stage.cloudflare.state.queues.set('tessera-mail-outbound', {
       queue_id: 'q',
       queue_name: 'tessera-mail-outbound',
       consumers,
     });
     const { status, output } = await deploy();
     expect([status, output]).toEqual([1, expect.stringContaining('delivers to the Worker "shop"')]);
-    expect(listChanges(cloudflare)).toEqual([]);
-  });
-
-  it('lets wrangler replace them if DEPLOY_TAKE_OVER=1', async () => {
-    cloudflare.state.scripts.set('tessera', newScript());
-    addRecord(HOSTS.S3_HOST);
-    const { status, output } = await deploy({ DEPLOY_TAKE_OVER: '1' });
-    expect(status, output).toBe(0);
-    expect(cloudflare.domainWrites).toMatchObject([{ override_existing_dns_record: true }]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
   });
 });
 
 describe('npm run deploy in CI', () => {
   it('requires the secrets of a first deployment in the environment, before anything is created', async () => {
-    writeFileSync(join(directory, '.deploy.secrets'), `MASTER_KEY=${Buffer.alloc(32, 2).toString('base64')}\n`);
+    writeFileSync(join(stage.directory, '.deploy.secrets'), `MASTER_KEY=${Buffer.alloc(32, 2).toString('base64')}\n`);
     const { status, output } = await deploy({ CI: 'true' });
     expect([status, output]).toEqual([
       1,
       expect.stringContaining('ROOT_TOKEN and MASTER_KEY must be in the environment'),
     ]);
-    expect(listChanges(cloudflare)).toEqual([]);
+    expect(listChanges(stage.cloudflare)).toEqual([]);
   });
 
-  it('uploads them and writes them to no file', async () => {
+  it('uploads them, writes them to no file, and lets wrangler replace a DNS record if DEPLOY_TAKE_OVER=1', async () => {
+    addDatabases(stage, 'tessera');
+    addRecord(HOSTS.S3_HOST);
     const secrets = {
       MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
       ROOT_TOKEN: 'root-token-of-ci-with-length-32-x',
     };
-    const { status, output } = await deploy({ CI: 'true', ...secrets });
+    const { status, output } = await deploy({ CI: 'true', DEPLOY_TAKE_OVER: '1', ...secrets });
     expect(status, output).toBe(0);
-    expect(Object.fromEntries(cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(secrets);
-    expect(existsSync(join(directory, '.deploy.secrets'))).toBe(false);
+    expect(Object.fromEntries(stage.cloudflare.state.scripts.get('tessera')?.secrets ?? [])).toEqual(secrets);
+    expect(existsSync(join(stage.directory, '.deploy.secrets'))).toBe(false);
     expect(output).not.toContain(secrets.ROOT_TOKEN);
+    expect(stage.cloudflare.domainWrites).toMatchObject([{ override_existing_dns_record: true }]);
   });
 });

@@ -93,6 +93,28 @@ describe('the rules of CONTRIBUTING', () => {
     expect(violationsIn('module_state', 'web/a.ts', text)).toEqual({});
   });
 
+  it('find exported functions that assign to members of parameters', () => {
+    const text = `
+      export function hold(bucket) { bucket.proof.state = 'held'; }
+      export const add = ({ counts }, name) => { counts[name]++; };
+      export const clear = async (call) => { delete call.home; [call.at, call.to] = [1, 2]; };
+      export const later = (report) => () => { report!.seen += 1; };
+      const hidden = (call) => { call.isAdmitted = true; };
+      const listed = (call) => { call.isAdmitted = true; };
+      export { listed };
+      export function fine(list, call) {
+        list.push(1);
+        const own = { n: 0 };
+        own.n++;
+        call = { ...call, n: 1 };
+        return list.map((own) => ((call) => call)(own));
+      }
+      export const hides = (call) => [1].map((call) => { call.n = 1; });
+      export class Waiter { #waits = 0; wait() { this.#waits++; } }`;
+    const found = ['hold', 'add', 'clear', 'later', 'listed'].map((name, i) => [`web/a.ts: ${name}`, i === 2 ? 3 : 1]);
+    expect(violationsIn('parameter_writes', 'web/a.ts', text)).toEqual(Object.fromEntries(found));
+  });
+
   it('reject new and larger violations and stale entries, and shrink the list without adding to it', () => {
     const found = new Map(Object.entries({ fell: 80, grew: 90, fresh: 75 }));
     const { added, stale, shrunk } = compare(found, { fell: 85, grew: 88, gone: 99 });

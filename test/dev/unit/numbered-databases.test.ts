@@ -1,7 +1,5 @@
 /** Tests the numbers of shards and user databases: what an option may ask for, and what a deployment has. */
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { experimental_readRawConfig } from 'wrangler';
 import {
   countDatabases,
   type DatabaseKind,
@@ -10,12 +8,12 @@ import {
 } from '../../../dev/deploy/numbered-databases.ts';
 import { parseOptions } from '../../../dev/deploy/options.ts';
 import { planDeployment, type WorkerConfig } from '../../../dev/deploy/plan.ts';
+import { readRawConfig } from '../../../dev/local/worker-options.ts';
 import { SET_SIZES } from '../../../workers/shared/stores/bindings.ts';
 
-const CONFIG = join(import.meta.dirname, '../../../wrangler.toml');
+const config = (await readRawConfig()) as unknown as WorkerConfig;
 
 function plan(databases: Record<DatabaseKind, number>, variables: Record<string, string> = {}) {
-  const config = experimental_readRawConfig({ config: CONFIG }).rawConfig as WorkerConfig;
   const regions = { homeRegion: 'weur', secondRegion: '', thirdRegion: '' } as const;
   const about = { environment: 'staging', accountId: 'a'.repeat(32), existingLocations: 2, rateLimits: {} };
   return planDeployment(config, { ...about, ...regions, databases, variables });

@@ -1,24 +1,22 @@
 /** Tests that the limits of wrangler.toml's rate limiters equal those of the settings. */
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { experimental_readRawConfig, unstable_readConfig } from 'wrangler';
 import { planDeployment, type WorkerConfig } from '../../../dev/deploy/plan.ts';
 import { readRateLimits } from '../../../dev/deploy/rate-limits.ts';
+import { readRawConfig } from '../../../dev/local/worker-options.ts';
 import { RATE_POLICIES } from '../../../workers/shared/json/request-rates.ts';
 
-const CONFIG = join(import.meta.dirname, '../../../wrangler.toml');
+const config = (await readRawConfig()) as unknown as WorkerConfig;
 
 it('wrangler.toml has a limiter with the default quota and the period of each policy', () => {
-  const { ratelimits, vars } = unstable_readConfig({ config: CONFIG });
+  const { ratelimits, vars } = config;
   const defaults = readRateLimits(vars);
   for (const { limiter, periodSeconds } of Object.values(RATE_POLICIES)) {
-    const found = ratelimits?.find((binding: { name: string }) => binding.name === limiter);
+    const found = ratelimits.find((binding) => binding.name === limiter);
     expect(found?.simple, limiter).toEqual({ limit: defaults[limiter], period: periodSeconds });
   }
 });
 
 it('a deployment writes the quotas of its settings into the limiters, and no others', () => {
-  const config = experimental_readRawConfig({ config: CONFIG }).rawConfig as WorkerConfig;
   const rateLimits = readRateLimits({
     REQUESTS_PER_BUCKET: '7',
     REQUESTS_PER_USER: '8000',

@@ -1,14 +1,12 @@
 /** Tests that a deployment has two locations, and a third one if it is requested or exists. */
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { experimental_readRawConfig } from 'wrangler';
 import { countLocations, planDeployment, type Region, type WorkerConfig } from '../../../dev/deploy/plan.ts';
+import { readRawConfig } from '../../../dev/local/worker-options.ts';
 
-const CONFIG = join(import.meta.dirname, '../../../wrangler.toml');
+const config = (await readRawConfig()) as unknown as WorkerConfig;
 
 function plan(regions: readonly (Region | '')[], existingLocations = 2, variables: Record<string, string> = {}) {
   const [homeRegion = '', secondRegion = '', thirdRegion = ''] = regions;
-  const config = experimental_readRawConfig({ config: CONFIG }).rawConfig as WorkerConfig;
   const about = {
     environment: 'staging',
     accountId: 'a'.repeat(32),

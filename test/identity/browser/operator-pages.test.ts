@@ -199,6 +199,24 @@ describe.skipIf(!hasChromium)('the pages of an operator', () => {
     await page.context().close();
   });
 
+  it('sets the most points of a player per day, and takes the limit away', async () => {
+    const id = unique('coins');
+    const rules = { title: `Coins ${id}`, sort: 'desc', operator: 'sum', period: 'month', public: true };
+    await stage.server.call('PUT', `/v1/boards/${id}`, rules);
+    const { page, troubles } = await open('#/boards');
+    const dialog = page.getByRole('dialog');
+    const save = async (limit: string) => {
+      await page.getByRole('button', { name: `Edit Coins ${id}` }).click();
+      await dialog.getByLabel('Most points of a player per day').fill(limit);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      return (await stage.server.call('GET', `/v1/boards/${id}`)).body.max_points_per_day;
+    };
+    expect([await save('250'), await save('')]).toEqual([250, null]);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('gives the main board a title, and shows the logo of a private board', async () => {
     const { page, troubles } = await open('#/boards');
     const title = unique('Main');

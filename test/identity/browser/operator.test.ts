@@ -6,10 +6,11 @@ import { deliver, folder, letter, openRow, row, signIn as signInToMail } from '.
 import { registerUser, until } from '../../support/mail/mail.ts';
 import { freePort, startServer, type TestServer } from '../../support/server.ts';
 import {
+  closeTabs,
   eventually,
   expectAccessible,
   hasChromium,
-  launchChromium,
+  openChromium,
   openTab,
   type Tab,
 } from '../../web/browser/chromium.ts';
@@ -28,11 +29,11 @@ describe.skipIf(!hasChromium)('the operator page', () => {
       startServer({
         vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '0', MAIL_TRANSPORT: `smtp://127.0.0.1:${outsidePort}` },
       }),
-      launchChromium(),
+      openChromium(),
     ]);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs(browser);
     await server?.[Symbol.asyncDispose]();
   });
 

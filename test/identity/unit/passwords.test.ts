@@ -1,11 +1,14 @@
 import { scrypt, scryptSync } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { hashPassword, verifyPassword } from '../../../workers/identity/secrets/passwords.ts';
 
 vi.mock('node:crypto', async (load) => {
   const real = await load<typeof import('node:crypto')>();
   return { ...real, scrypt: vi.fn(real.scrypt) };
 });
+
+// A file that ran before may have loaded the module, which then has the real function.
+vi.resetModules();
+const { hashPassword, verifyPassword } = await import('../../../workers/identity/secrets/passwords.ts');
 
 /** Verifies at the real cost; the other tests' builds hash at a low one. */
 describe('passwords', () => {

@@ -5,7 +5,8 @@
 import { env, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { shardStub } from '../../../workers/leaderboard/objects.ts';
-import { type WriteResult, writeScores } from '../../../workers/leaderboard/score-writer.ts';
+import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
+import type { WriteResult } from '../../../workers/leaderboard/write-results.ts';
 import { announceSeed, createRandom } from '../unit/random.ts';
 
 const TIMES = { asOf: expect.any(Number), writtenAt: expect.any(Number) };

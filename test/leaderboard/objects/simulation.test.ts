@@ -2,8 +2,9 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
-import { type WriteResult, writeScores } from '../../../workers/leaderboard/score-writer.ts';
+import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
 import { openStandings } from '../../../workers/leaderboard/standings/standings-opening.ts';
+import type { WriteResult } from '../../../workers/leaderboard/write-results.ts';
 import { announceSeed, createRandom } from '../unit/random.ts';
 
 const SHARDS = 3;

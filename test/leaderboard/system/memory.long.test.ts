@@ -49,7 +49,7 @@ function fill(file: string): string[] {
     const first = n;
     for (; n < EVENTS && n < first + EVENTS_PER_PAGE; n++) {
       const slot = 1 + (n % PLAYERS);
-      page.add({ slot, hash: hashEvent(eventOf(n)), points: 1, score: 1, rank: 1, userName: null });
+      page.add({ slot, hash: hashEvent(eventOf(n)), points: 1, score: 1, rank: 1, isEstimated: false, userName: null });
     }
     const at = Math.ceil((startedAt + (49 * 3_600_000 * n) / EVENTS) / 1000);
     const { slots, records } = page.pack();

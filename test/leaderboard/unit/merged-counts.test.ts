@@ -5,7 +5,7 @@ import { OrderedIndex } from '../../../durable-objects/leaderboard/domain/ordere
 import {
   BITS_MAX,
   bucketOf,
-  foldCounts,
+  foldBuckets,
   toScoreBuckets,
 } from '../../../durable-objects/leaderboard/domain/score-buckets.ts';
 import {
@@ -59,7 +59,7 @@ class World {
     if ('answer' in message) message.to.acknowledge(message.number, message.answer);
     else {
       const { report } = message;
-      const answer = this.season.answer(report, this.season.apply(report) !== 'refused');
+      const answer = this.season.answer(report, this.season.apply(report));
       this.inFlight.push({ to: this.shards[report.shard] as ShardCounts, number: report.number, answer });
     }
   }
@@ -82,7 +82,7 @@ class World {
   exchangeOnce(): void {
     for (const [number, shard] of this.shards.entries()) {
       const report = this.report(number);
-      shard.acknowledge(report.number, this.season.answer(report, this.season.apply(report) !== 'refused'));
+      shard.acknowledge(report.number, this.season.answer(report, this.season.apply(report)));
     }
   }
 
@@ -155,7 +155,7 @@ describe('the merged counts', () => {
     world.move(1, 2, 20);
     world.settle();
     const quiet = world.report(0);
-    expect(world.season.answer(quiet, world.season.apply(quiet) !== 'refused')).toMatchObject({
+    expect(world.season.answer(quiet, world.season.apply(quiet))).toMatchObject({
       ...{ isFull: false, buckets: null },
     });
     world.move(1, 2, 10);
@@ -163,9 +163,9 @@ describe('the merged counts', () => {
     // The season's stored snapshot must have no empty buckets.
     expect(world.season.bucketsOf(1).buckets).toEqual({ lows: Float64Array.of(10), counts: Float64Array.of(1) });
     const next = world.report(0);
-    expect(world.season.answer(next, world.season.apply(next) !== 'refused').buckets).toEqual({
-      lows: Float64Array.of(20, 10),
-      counts: Float64Array.of(0, 1),
+    expect(world.season.answer(next, world.season.apply(next)).buckets).toEqual({
+      lows: Float64Array.of(10, 20),
+      counts: Float64Array.of(1, 0),
     });
   });
 
@@ -185,7 +185,7 @@ describe('the merged counts', () => {
       world.now = 10 * (shard + 1);
       world.season.apply(world.report(shard));
     }
-    const asOf = [0, 1, 2].map((shard) => world.season.answer(world.report(shard), true).asOf);
+    const asOf = [0, 1, 2].map((shard) => world.season.answer(world.report(shard), 'applied').asOf);
     expect([asOf, world.season.asOf]).toEqual([[20, 10, 10], 10]);
   });
 
@@ -219,7 +219,7 @@ describe('the merged counts', () => {
           const rest = { boot: 'boot', number: 1, generation: '', isFull: true, bits, at: 7, top: null, since: 0 };
           for (const shard of [0, 1]) {
             const rows = scores.filter((_, i) => i % 2 === shard).map((score) => [score, 1] as const);
-            season.apply({ ...rest, shard, buckets: toScoreBuckets(foldCounts(rows, bits)) });
+            season.apply({ ...rest, shard, buckets: foldBuckets(toScoreBuckets(rows), bits) });
           }
           const range = season.findRank(rank);
           const start = range === null ? -1 : rangeStart(range, (score) => rankOf(score) >= rank);

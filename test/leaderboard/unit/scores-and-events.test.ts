@@ -135,6 +135,7 @@ describe('a page of events', () => {
     points: n * 2,
     score: 2 ** 40 + n,
     rank: n * 3,
+    isEstimated: n % 2 === 1,
     userName,
   });
   it('has the first half of the SHA-256 of an event id', () => {

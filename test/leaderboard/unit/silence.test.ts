@@ -1,7 +1,7 @@
 /** Tests how long callers wait for an object that is late. The clock is simulated. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { UnavailableError } from '../../../workers/leaderboard/objects.ts';
-import { ask, READ_MS } from '../../../workers/leaderboard/silence.ts';
+import { ask, post, READ_MS } from '../../../workers/leaderboard/silence.ts';
 
 const SHORT_MS = 200;
 
@@ -11,9 +11,9 @@ afterEach(() => void vi.useRealTimers());
 const never = () => new Promise<never>(() => {});
 
 /** Asks an object. @returns how many milliseconds the caller waited, and the answer or the error. */
-async function wait<T>(name: string, call: () => Promise<T>): Promise<[ms: number, got: unknown]> {
+async function wait<T>(name: string, call: () => Promise<T>, by = ask<T>): Promise<[ms: number, got: unknown]> {
   const startedAt = Date.now();
-  const asked = ask(name, call).then(
+  const asked = by(name, call).then(
     (value) => [Date.now() - startedAt, value] as [number, unknown],
     (error: unknown) => [Date.now() - startedAt, error] as [number, unknown],
   );
@@ -49,6 +49,15 @@ describe('an object that does not answer', () => {
     expect(await probe).toBe('here');
     expect(await wait('c', answerAfter(2_900))).toEqual([2_900, 'here']);
   });
+});
+
+it('a post waits 15 seconds, and two for a shard that was late, until it answers', async () => {
+  expect((await wait('f', answerAfter(14_000), post))[1]).toBe('here');
+  expect(await wait('f', never, post)).toEqual([15_000, expect.any(UnavailableError)]);
+  expect(await wait('f', never, post)).toEqual([2_000, expect.any(UnavailableError)]);
+  expect((await wait('f', never))[0]).toBe(READ_MS);
+  expect(await wait('f', answerAfter(1_900), post)).toEqual([1_900, 'here']);
+  expect((await wait('f', answerAfter(14_000), post))[1]).toBe('here');
 });
 
 it('an object that fails at once is asked with patience again', async () => {

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { listFolder, type MailUser, registerUser } from '../../support/mail/mail.ts';
-import { eventually, hasWholeChromium, launchWholeChromium } from '../../web/browser/chromium.ts';
+import { eventually, hasWholeChromium, openWholeChromium } from '../../web/browser/chromium.ts';
 import { useStage } from '../../web/browser/stage.ts';
 import { awaitCount, deliver, folder, importLetters, letter, messageText, openRow, row, signIn } from './mail-page.ts';
 
@@ -10,7 +10,7 @@ const hashOf = (page: Page) => new URL(page.url()).hash;
 const openSubject = (page: Page) => page.locator('.thread-subject').allInnerTexts();
 
 describe.skipIf(!hasWholeChromium)('the address of a conversation', () => {
-  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } }, launchWholeChromium);
+  const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } }, openWholeChromium);
 
   const makeUser = async (name: string): Promise<MailUser> => {
     const user = await registerUser(stage.server, `${name}-${crypto.randomUUID().slice(0, 8)}`);

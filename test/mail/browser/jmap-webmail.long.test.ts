@@ -17,7 +17,7 @@ import {
   until,
 } from '../../support/mail/mail.ts';
 import { freePort, startServer, type TestServer } from '../../support/server.ts';
-import { eventually, hasChromium, launchChromium, openTab } from '../../web/browser/chromium.ts';
+import { closeTabs, eventually, hasChromium, openChromium, openTab } from '../../web/browser/chromium.ts';
 import { deliver, importLetters, letter } from './mail-page.ts';
 
 const checkout = process.env.JMAP_WEBMAIL ?? '';
@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium || checkout === '')('the webmail of root-fr', () =>
     buildWebmail();
     [server, browser] = await Promise.all([
       startServer({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } }),
-      launchChromium(),
+      openChromium(),
     ]);
     [ann, bob] = [await registerUser(server, 'ann'), await registerUser(server, 'bob')];
     await importLetters(server, ann, [
@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium || checkout === '')('the webmail of root-fr', () =>
     await row('A walk').waitFor();
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs(browser);
     webmail?.process.kill();
     await server?.[Symbol.asyncDispose]();
   });

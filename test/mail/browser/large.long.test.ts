@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalServer, startLocalServer } from '../../../dev/local/local-server.ts';
 import type { StoreMessageInput } from '../../../durable-objects/mail/contract/delivered-message.ts';
-import { hasChromium, launchChromium, TIMEOUT_MS } from '../../web/browser/chromium.ts';
+import { closeTabs, hasChromium, openChromium, TIMEOUT_MS } from '../../web/browser/chromium.ts';
 import { PASSWORD, signIn } from './mail-page.ts';
 
 const COUNT = Number(process.env.LARGE_MESSAGES ?? 200_000);
@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     // Fill the mailbox with the object's own method, in this process: SMTP is too slow for so many messages.
     [server, browser] = await Promise.all([
       startLocalServer({ host: '127.0.0.1', port: 0, stateDirectory: directory, vars }),
-      launchChromium(),
+      openChromium(),
     ]);
     const registered = await fetch(`${server.url}/v1/auth/register`, {
       method: 'POST',
@@ -85,7 +85,7 @@ describe.skipIf(!hasChromium)(`a mailbox of ${COUNT} messages`, () => {
     }
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs(browser);
     await server?.stop();
     rmSync(directory, { recursive: true, force: true });
   });

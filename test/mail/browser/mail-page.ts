@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { listFolder, type MailUser, until } from '../../support/mail/mail.ts';
+import { importWhole, listFolder, type MailUser, until } from '../../support/mail/mail.ts';
 import type { TestServer } from '../../support/server.ts';
 import { openTab, type Tab, TIMEOUT_MS } from '../../web/browser/chromium.ts';
 
@@ -95,12 +95,8 @@ export async function importLetters(
   letters: readonly string[],
   day = 'Sat Jan 10 10:00:00 2026',
 ): Promise<void> {
-  const response = await fetch(`${server.url}/v1/import`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${user.token}`, 'content-type': 'application/mbox' },
-    body: letters.map((raw) => `From x@y.test ${day}\n${raw}\n`).join(''),
-  });
-  expect(await response.json()).toMatchObject({ imported: letters.length });
+  const mbox = letters.map((raw) => `From x@y.test ${day}\n${raw}\n`).join('');
+  expect(await importWhole(server, user.token, mbox)).toMatchObject({ imported: letters.length });
 }
 
 /** Waits until a folder has this many messages. Waiting for the last message is not enough: messages are processed in parallel. */

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { awaitMessage, awaitSunk, listFolder, registerUser } from '../../support/mail/mail.ts';
 import {
+  countOpenWrites,
   eventually,
   expectAccessible,
   hasChromium,
@@ -26,14 +27,28 @@ import {
 describe.skipIf(!hasChromium)('mail without a network', () => {
   const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '1', REGISTRATION: 'open' } });
 
-  /** Waits until the service worker has stored the page. */
-  const isStored = (page: Page) =>
-    eventually(() =>
+  /**
+   * Cuts the network once the service worker has stored the page and no change is on its way: the answer of a change that is cut
+   * off is lost, so the page would keep that change too.
+   */
+  async function goOffline(page: Page): Promise<void> {
+    await eventually(() =>
       page.evaluate(async () => {
         const names = await caches.keys();
         return names.length > 0 && Boolean((await navigator.serviceWorker.ready).active);
       }),
     ).toBe(true);
+    await eventually(() => countOpenWrites(page)).toBe(0);
+    await page.context().setOffline(true);
+    await page.getByText('You are offline.').waitFor();
+  }
+
+  /** Fills in and sends the form of the page of senders. */
+  async function decideAbout(page: Page, sender: string, decision: 'Trust' | 'Block'): Promise<void> {
+    await page.getByLabel('Address, domain or mailing list').fill(sender);
+    await page.getByLabel('Decision').selectOption(decision);
+    await page.getByRole('button', { name: 'Add' }).click();
+  }
 
   it('opens offline, shows mail that was read, and sends changes and messages when the network is back', async () => {
     const user = await registerUser(stage.server, 'sailor');
@@ -46,11 +61,8 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await openRow(page, 'Harbour');
     await messageText(page, 'The harbour is full.').waitFor();
     await eventually(async () => (await awaitMessage(stage.server, user, 'inbox', 'Harbour')).is_read).toBe(true);
-    await isStored(page);
-
     const context = page.context();
-    await context.setOffline(true);
-    await page.getByText('You are offline.').waitFor();
+    await goOffline(page);
     await page.keyboard.press('e');
     await page.getByText(/moved to Archive\. This is saved on this device until you are online\./).waitFor();
     await page.getByText(/1 change is saved on this device/).waitFor();
@@ -95,9 +107,8 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await messageText(page, 'How deep?').waitFor();
     await openRow(page, 'Air');
     await messageText(page, 'How much air?').waitFor();
-    await isStored(page);
-    await page.context().setOffline(true);
-    await page.getByText('You are offline.').waitFor();
+    await eventually(async () => (await awaitMessage(stage.server, user, 'inbox', 'Air')).is_read).toBe(true);
+    await goOffline(page);
     await openRow(page, 'Depth');
     await messageText(page, 'How deep?').waitFor();
     await page.keyboard.press('r');
@@ -137,10 +148,8 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     }
     // The page must know it too: it would mark a message that it shows as unread once more.
     await eventually(() => page.locator('.message-row.unread').count()).toBe(0);
-    await isStored(page);
     const context = page.context();
-    await context.setOffline(true);
-    await page.getByText('You are offline.').waitFor();
+    await goOffline(page);
     const kept = 'This is saved on this device until you are online.';
     const menu = page.getByRole('button', { name: 'More about Carol' });
     await menu.click();
@@ -206,10 +215,10 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await openRow(page, 'Team lunch');
     const card = page.getByRole('region', { name: 'Invitation' });
     await card.getByText('Café by the river').waitFor();
-    await isStored(page);
+    const read = async () => (await awaitMessage(stage.server, user, 'inbox', 'Invitation: Team lunch')).is_read;
+    await eventually(read).toBe(true);
     const context = page.context();
-    await context.setOffline(true);
-    await page.getByText('You are offline.').waitFor();
+    await goOffline(page);
     const kept = 'This is saved on this device until you are online.';
     await card.getByRole('button', { name: 'Yes' }).click();
     await card.getByText(`You accepted. ${kept}`).waitFor();
@@ -223,14 +232,10 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
       .click();
     await page.getByText(`${blocked.sender} was removed from the list. ${kept}`).waitFor();
     await list('Blocked').getByText('No blocked senders.').waitFor();
-    await page.getByLabel('Address, domain or mailing list').fill('@friends.test');
-    await page.getByLabel('Decision').selectOption('Trust');
-    await page.getByRole('button', { name: 'Add' }).click();
+    await decideAbout(page, '@friends.test', 'Trust');
     await page.getByText('@friends.test is trusted.').waitFor();
     await list('Trusted').getByText('@friends.test').first().waitFor();
-    await page.getByLabel('Address, domain or mailing list').fill('@foes.test');
-    await page.getByLabel('Decision').selectOption('Block');
-    await page.getByRole('button', { name: 'Add' }).click();
+    await decideAbout(page, '@foes.test', 'Block');
     await list('Blocked').getByText('@foes.test').first().waitFor();
     await page.keyboard.press('z');
     await list('Blocked').getByText('No blocked senders.').waitFor();

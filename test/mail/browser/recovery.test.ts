@@ -5,7 +5,7 @@ import { awaitMail, codeIn, linkIn, setRecoveryAddress } from '../../support/mai
 import { registerUser } from '../../support/mail/mail.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { startTurnstile, type TurnstileStandIn } from '../../support/turnstile.ts';
-import { expectAccessible, hasChromium, launchChromium, openTab } from '../../web/browser/chromium.ts';
+import { closeTabs, expectAccessible, hasChromium, openChromium, openTab } from '../../web/browser/chromium.ts';
 import { confirmWithPassword, enter, PASSWORD, signIn } from './mail-page.ts';
 
 const NEW_PASSWORD = 'staple of the horse';
@@ -20,10 +20,10 @@ beforeAll(async () => {
   if (!hasChromium) return;
   server = await startServer({ vars: { REGISTRATION: 'open', MAIL_HOLD_SECONDS: '0' } });
   local = { url: server.url.replace('127.0.0.1', 'localhost') };
-  browser = await launchChromium();
+  browser = await openChromium();
 });
 afterAll(async () => {
-  await browser?.close();
+  await closeTabs(browser);
   await server?.[Symbol.asyncDispose]();
 });
 

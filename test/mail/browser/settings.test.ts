@@ -6,7 +6,7 @@ import { readMboxMessage } from '../../../workers/mail/domain/mbox.ts';
 import { MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
 import { awaitMessage, awaitSunk, registerUser } from '../../support/mail/mail.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
-import { eventually, expectAccessible, hasChromium, launchChromium } from '../../web/browser/chromium.ts';
+import { closeTabs, eventually, expectAccessible, hasChromium, openChromium } from '../../web/browser/chromium.ts';
 import {
   awaitCount,
   confirmWithPassword,
@@ -29,11 +29,11 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
   beforeAll(async () => {
     [server, browser] = await Promise.all([
       startServer({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } }),
-      launchChromium(),
+      openChromium(),
     ]);
   });
   afterAll(async () => {
-    await browser?.close();
+    await closeTabs(browser);
     await server?.[Symbol.asyncDispose]();
   });
 

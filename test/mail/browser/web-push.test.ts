@@ -3,12 +3,12 @@
  */
 import { describe, expect, it } from 'vitest';
 import { registerUser } from '../../support/mail/mail.ts';
-import { eventually, hasWholeChromium, launchWholeChromium } from '../../web/browser/chromium.ts';
+import { eventually, hasWholeChromium, openWholeChromium } from '../../web/browser/chromium.ts';
 import { useStage } from '../../web/browser/stage.ts';
 import { awaitCount, deliver, letter, row, signIn } from './mail-page.ts';
 
 describe.skipIf(!hasWholeChromium)('a push of new mail', () => {
-  const stage = useStage({ vars: { REGISTRATION: 'open' } }, launchWholeChromium);
+  const stage = useStage({ vars: { REGISTRATION: 'open' } }, openWholeChromium);
 
   it('shows who wrote and the subject, if no tab with mail is visible', async () => {
     const user = await registerUser(stage.server, `pushed-${crypto.randomUUID().slice(0, 8)}`);

@@ -76,6 +76,32 @@ it('calls the mailbox twice per batch, and R2 once for each object and location'
   expect(again).toMatchObject({ imported: 0, duplicates: COUNT + 1, remaining: 0, calls: batches });
 });
 
+it('ends after its time with what remains, and finishes when the file is sent again, a batch or more at a time', async () => {
+  const userId = crypto.randomUUID();
+  await openMailbox(env, userId).createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+  const run = () => {
+    const body = new Blob([file]).stream() as ReadableStream<Uint8Array>;
+    return importMbox(env, userId, body, { folder: 'inbox', now: Date.now(), writingMsMax: 0 });
+  };
+  const first = await run();
+  expect(first).toMatchObject({
+    messages: COUNT + 1,
+    imported: 25,
+    duplicates: 0,
+    failed: 0,
+    remaining: COUNT + 1 - 25,
+  });
+  expect(sumBytes(first)).toBe(file.length);
+  const second = await run();
+  expect(second).toMatchObject({ imported: 25, duplicates: 25, remaining: COUNT + 1 - 50 });
+  let report = second;
+  for (let requests = 3; report.remaining > 0; requests += 1) {
+    expect(requests).toBeLessThanOrEqual(Math.ceil((COUNT + 1) / 25));
+    report = await run();
+  }
+  expect(report).toMatchObject({ duplicates: COUNT + 1 - report.imported, failed: 0 });
+});
+
 it('stays within the subrequest limit, reports what remains, and finishes when the file is sent again', async () => {
   const userId = crypto.randomUUID();
   const mailbox = openMailbox(env, userId);

@@ -95,7 +95,10 @@ async function measure<T>(work: (sql: SqlStorage) => T) {
 }
 
 const all = (...of: EmailFilter[]): EmailFilter => ({ kind: 'and', of });
-const text = (words: string): EmailFilter => ({ kind: 'text', place: 'any', text: words });
+const text = (words: string): EmailFilter => ({
+  kind: 'and',
+  of: words.split(' ').map((word) => ({ kind: 'text', place: 'any', text: word, match: 'phrase' })),
+});
 const keyword = (test: Extract<EmailFilter, { kind: 'keyword' }>['test'], scope: 'message' | 'some' = 'message') =>
   ({ kind: 'keyword', test, scope }) as const;
 const FLAGGED = { kind: 'flag', flag: 'isFlagged' } as const;

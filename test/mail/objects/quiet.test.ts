@@ -1,6 +1,10 @@
 /** Tests messages that the user snoozed, and threads that the user muted. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
+import { listChangedTypes } from '../../../durable-objects/mail/contract/changed-types.ts';
+import { readChanges, readState } from '../../../durable-objects/mail/database/change-store.ts';
+import { readMailbox } from '../../../durable-objects/mail/database/store.ts';
+import { storeMessage } from '../../../durable-objects/mail/incoming/arrival-store.ts';
 import { endSnoozes, nextSnoozeEnd } from '../../../durable-objects/mail/messages/quiet-store.ts';
 import { type MailboxRpc, openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../../support/mail/messages.ts';
@@ -85,6 +89,21 @@ it('a muted thread leaves the Inbox, and its new mail goes to the Archive as rea
   value(await mailbox.setMuted(begun.threadId, false));
   expect(await reply()).toMatchObject({ folderRole: 'inbox' });
   expect(await mailbox.setMuted('t1', true)).toEqual({ ok: false, error: { kind: 'not_found' } });
+});
+
+it('new mail of a muted thread does not notify, and mail of other threads does', async () => {
+  const accept = (more: Parameters<typeof delivery>[0]) =>
+    inStorage((sql) => {
+      const [row, state] = [readMailbox(sql), readState(sql)];
+      if (!row) throw new Error('no mailbox');
+      value(storeMessage(sql, row, delivery(more), Date.now(), true));
+      return listChangedTypes(readChanges(sql, state).changes).includes('EmailDelivery');
+    });
+  const { threadId } = await put({ messageId: '<root@x.test>' });
+  expect(await accept({ inReplyTo: '<root@x.test>' })).toBe(true);
+  value(await mailbox.setMuted(threadId, true));
+  expect(await accept({ inReplyTo: '<root@x.test>' })).toBe(false);
+  expect(await accept({})).toBe(true);
 });
 
 it('mail of a muted thread stays where a rule or the Junk check puts it', async () => {

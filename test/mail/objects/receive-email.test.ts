@@ -44,6 +44,14 @@ it('accepts mail for a known mailbox', async () => {
   expect(await page()).toMatchObject([{ subject: 'by email()' }]);
 });
 
+it('rejects mail without a header or without From', async () => {
+  for (const raw of ['\r\nhi\r\n', 'Subject: x\r\n\r\nhi\r\n']) {
+    const { message, rejects } = toEmail('routed@example.test', raw);
+    await receive(message);
+    expect(rejects).toEqual([expect.stringMatching(/^550 5\.6\.0/)]);
+  }
+});
+
 it('rejects mail on permanent errors, and throws on temporary ones', async () => {
   const unknown = toEmail('nobody@example.test');
   await receive(unknown.message);

@@ -183,7 +183,10 @@ interface Asked {
   readonly holds: (message: Known) => boolean;
 }
 
-const text = (word: string): Asked => ({ filter: { kind: 'text', place: 'any', text: word }, holds: has(word) });
+const text = (word: string): Asked => ({
+  filter: { kind: 'text', place: 'any', text: word, match: 'phrase' },
+  holds: has(word),
+});
 const label = (name: string): Asked => ({
   filter: { kind: 'keyword', test: { kind: 'label', label: name }, scope: 'message' },
   holds: (message) => message.label === name,
@@ -193,7 +196,7 @@ const flag = (name: 'isRead' | 'isFlagged'): Asked => ({
   holds: (message) => message[name],
 });
 const subject: Asked = {
-  filter: { kind: 'text', place: 'subject', text: 'special' },
+  filter: { kind: 'text', place: 'subject', text: 'special', match: 'phrase' },
   holds: (message) => message.subject === 'special',
 };
 

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:test';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type MailboxRpc, openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
+import type { EmailQuery } from '../../../workers/mail/domain/email-filter.ts';
+import { readEmailQuery } from '../../../workers/mail/jmap/objects/email-query.ts';
 import { delivery } from '../../support/mail/messages.ts';
 
 let mailbox: MailboxRpc;
@@ -55,15 +57,58 @@ beforeAll(async () => {
 });
 
 describe('search', () => {
+  it('finds words of scripts without spaces, and regardless of vowel marks and of the Turkish ı', async () => {
+    const userId = crypto.randomUUID();
+    const other = openMailbox(env, userId);
+    await other.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+    const texts = { thai: 'การประชุมพรุ่งนี้', arabic: 'المكتبة الكُبرى', turkish: 'IĞDIR TOPLANTISI' };
+    for (const [subject, text] of Object.entries(texts)) await other.storeMessage(delivery({ subject, text }));
+    const subjectsOf = async (query: string) => {
+      const found = await other.search({ query, sort: 'newest', page: null, limit: 9 });
+      return found.ok && found.value.hits.map(({ message }) => message.subject);
+    };
+    expect(await subjectsOf('ประชุม')).toEqual(['thai']);
+    expect(await subjectsOf('พรุ่งนี้')).toEqual(['thai']);
+    expect(await subjectsOf('الكبرى')).toEqual(['arabic']);
+    expect(await subjectsOf('ığdır toplantisi')).toEqual(['turkish']);
+  });
+
   it('finds words regardless of accents, case and number', async () => {
     expect(await find('cafe')).toEqual(['cafe']);
     expect(await find('FERMÉ')).toEqual(['cafe']);
     expect(await find('invoice')).toEqual(['cafe']);
     expect(await find('"invoice"')).toEqual([]);
-    expect(await find('new')).toEqual([]);
+    expect([await find('"new"'), await find('ne')]).toEqual([[], []]);
     expect(await find('inv*')).toEqual(['cafe']);
     expect(await find('"est fermé"')).toEqual(['cafe']);
     expect(await find('"fermé est"')).toEqual([]);
+  });
+
+  it('finds the beginnings of words, by both protocols, and only whole words in quotation marks', async () => {
+    const userId = crypto.randomUUID();
+    const other = openMailbox(env, userId);
+    await other.createMailbox({ userId, accountType: 'personal', limitBytes: 1e9 });
+    const texts = ['Lindenstraße 12', 'Die Lindenstr. 12', 'Lind im Mai', 'Straßenlinden'];
+    for (const text of texts) await other.storeMessage(delivery({ subject: text, text }));
+    const search = async (query: string) => {
+      const found = await other.search({ query, sort: 'relevance', page: null, limit: 9 });
+      return found.ok && found.value.hits.map(({ message }) => message.subject);
+    };
+    expect(await search('lindenstr')).toEqual(['Die Lindenstr. 12', 'Lindenstraße 12']);
+    expect(await search('subject:lindenstr')).toHaveLength(2);
+    expect(await search('"lindenstr"')).toEqual(['Die Lindenstr. 12']);
+    expect(await search('linden -lindenstr')).toEqual([]);
+    expect([await search('li'), await search('li*')].map((found) => (found ? found.length : null))).toEqual([0, 3]);
+    expect(await search('lin')).toHaveLength(3);
+    const query = readEmailQuery({ filter: { text: 'lindenstr' }, sort: null, collapseThreads: false });
+    const exact = readEmailQuery({ filter: { text: '"lindenstr"' }, sort: null, collapseThreads: false });
+    const count = async ({ filter, sort }: EmailQuery) => {
+      const window = { position: 0, anchor: null, anchorOffset: 0, limit: 9, calculateTotal: true };
+      const found = await other.queryEmails({ filter, sort, collapseThreads: false, ...window });
+      return found.ok && typeof found.value.found === 'object' && found.value.found.total;
+    };
+    if (!query.ok || !exact.ok) throw new Error('the filter was refused');
+    expect([await count(query.value), await count(exact.value)]).toEqual([2, 1]);
   });
 
   it('finds Chinese, Japanese and Korean words of two characters, and of one', async () => {
@@ -93,6 +138,16 @@ describe('search', () => {
     expect(await find('label:money')).toEqual(['work']);
     expect(await find('before:2026-01-01T02:30:00Z')).toEqual(['tokyo', 'cafe']);
     expect(await find('after:2026-01-01T06:30:00Z')).toEqual(['read']);
+  });
+
+  it('finds nothing if two conditions exclude each other', async () => {
+    for (const query of [
+      'is:read is:unread',
+      'is:flagged is:unflagged',
+      'has:attachment -has:attachment',
+      'in:all -in:all',
+    ])
+      expect([query, await find(query)]).toEqual([query, []]);
   });
 
   it('finds by hidden copy, thread, list, header, age and answered mark', async () => {

@@ -126,6 +126,7 @@ async function furnish(name: string): Promise<typeof victim> {
     name: 'any',
     season: '2026-01',
     board: 'default',
+    shard: '0',
     hash: '0000000000000000',
     bucket: 'any-bucket',
     collector: 'mail',

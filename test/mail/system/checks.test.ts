@@ -133,19 +133,22 @@ it('a virus goes into quarantine, where only an operator can open, delete or del
   expect(ledger).toMatchObject({ balanced: true, outcomes: { quarantine: 0, refused: 1 } });
 });
 
-it('outbound viruses and spam are stopped, the sender learns the reason, and the error queue shows them', async () => {
+it('outbound viruses and spam come back to Drafts with the reason, and the error queue shows them', async () => {
   const virus = { file_name: 'a.txt', content_type: 'text/plain', content: Buffer.from(EICAR).toString('base64') };
-  const sent = [
-    await send({ to: [{ email: 'v@outside.test' }], subject: 'virus', body: 'x', attachments: [virus] }),
-    await send({ to: [{ email: 's@outside.test' }], subject: 'spam', body: GTUBE }),
-  ];
-  for (const { body } of sent) {
-    const delivery = await until('the message is stopped', async () => {
-      const message = await server.call('GET', `/v1/messages/${body.id}`, undefined, ann.token);
-      return message.body.delivery[0].state === 'failed' ? message.body.delivery : undefined;
+  await send({ to: [{ email: 'v@outside.test' }], subject: 'virus', body: 'x', attachments: [virus] });
+  await send({ to: [{ email: 's@outside.test' }], subject: 'spam', body: GTUBE });
+  for (const subject of ['virus', 'spam']) {
+    const draft = await until('the message is a draft', async () =>
+      (await listFolder(server, ann, 'drafts')).find((each) => each.subject === subject),
+    );
+    const { body } = await server.call('GET', `/v1/drafts/${draft.id}`, undefined, ann.token);
+    expect(body.refusal).toContain(`5.7.1 blocked by the ${subject} check`);
+    await until('the entry', async () => {
+      const { data } = (await server.call('GET', '/v1/outbound/errors')).body;
+      return data.some(({ detail }: { detail: string }) => detail.includes(`the ${subject} check`)) || undefined;
     });
-    expect(delivery[0].last_reply).toMatch(/5\.7\.1 blocked by the (virus|spam) check/);
   }
+  expect(await listFolder(server, ann, 'sent')).toEqual([]);
   await until('both reports', async () => {
     const reports = (await listFolder(server, ann, 'inbox')).filter((each) => each.subject.startsWith('Undelivered'));
     return reports.length === 2 ? reports : undefined;

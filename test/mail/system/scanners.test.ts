@@ -149,12 +149,10 @@ describe.skipIf(!hasClient('clamd', 'rspamd'))('scanners', () => {
     }
     const before = await awaitLedger('all lie in quarantine', (ledger) => ledger.outcomes.quarantine === 6);
     expect(before.pending).toBe(0);
-    const readDelivery = await send('leaving virus', Buffer.from(OWN_SIGNATURE));
-    const failed = await until('the message is stopped', async () => {
-      const delivery = await readDelivery();
-      return delivery.state === 'failed' ? delivery : undefined;
-    });
-    expect(failed.last_reply).toContain('Tessera.Own');
+    await send('leaving virus', Buffer.from(OWN_SIGNATURE));
+    const { id } = await awaitMessage(server, ann, 'drafts', 'leaving virus');
+    const { body: draft } = await server.call('GET', `/v1/drafts/${id}`, undefined, ann.token);
+    expect(draft.refusal).toContain('Tessera.Own');
     expect((await awaitMessage(server, ann, 'inbox', 'Undelivered mail returned to sender')).body).toContain(
       'x@outside.test',
     );

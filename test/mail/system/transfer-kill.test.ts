@@ -5,7 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatMbox, readMboxMessage } from '../../../workers/mail/domain/mbox.ts';
 import { MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
-import { confirmSession, listFolder, type MailUser, registerUser, until } from '../../support/mail/mail.ts';
+import {
+  confirmSession,
+  importWhole,
+  listFolder,
+  type MailUser,
+  registerUser,
+  until,
+} from '../../support/mail/mail.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 
 let server: TestServer;
@@ -33,15 +40,7 @@ const file = Buffer.concat(
 );
 
 const headersOf = (user: MailUser) => ({ authorization: `Bearer ${user.token}`, 'content-type': 'application/mbox' });
-async function importFile(user: MailUser, body: Buffer) {
-  const answer = await fetch(`${server.url}/v1/import`, {
-    method: 'POST',
-    headers: headersOf(user),
-    body: new Uint8Array(body),
-  });
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as Record<string, number>;
-}
+const importFile = (user: MailUser, body: Buffer) => importWhole(server, user.token, new Uint8Array(body));
 async function countMessages(user: MailUser): Promise<number> {
   const { body } = await server.call('GET', '/v1/folders', undefined, user.token);
   return body.find((folder: { name: string }) => folder.name === 'Old')?.total ?? 0;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatMbox } from '../../../workers/mail/domain/mbox.ts';
 import { readCorpus } from '../../support/mail/corpus.ts';
-import { confirmSession } from '../../support/mail/mail.ts';
+import { confirmSession, importWhole } from '../../support/mail/mail.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 
 let server: TestServer;
@@ -22,15 +22,7 @@ async function register(name: string): Promise<string> {
   );
   return body.token;
 }
-const send = async (token: string, type: string, body: Uint8Array<ArrayBuffer>) => {
-  const answer = await fetch(`${server.url}/v1/import`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': type },
-    body,
-  });
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as Record<string, number>;
-};
+const send = (token: string, type: string, body: Uint8Array<ArrayBuffer>) => importWhole(server, token, body, type);
 const get = async (token: string, path: string) =>
   Buffer.from(await (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).arrayBuffer());
 const sha = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');

@@ -66,11 +66,37 @@ test('parseMailPath accepts addresses that SMTP can carry and no others', () => 
     expect(toAsciiDomain(odd)).toBeNull();
 });
 
-test('a header with more than fifty hops or without any field is refused', () => {
-  expect(decideHeader('')).toMatchObject({ smtpCode: 554 });
-  expect(decideHeader(`${'Received: x\r\n'.repeat(50)}\r\n`)).toBeNull();
-  expect(decideHeader(`${'Received: x\r\n'.repeat(51)}\r\n`)).toMatchObject({ smtpCode: 554 });
-  expect(decideHeader(`Subject: x\r\n\r\n${'Received: x\r\n'.repeat(99)}`)).toBeNull();
+test('a header with more than fifty hops is refused', () => {
+  expect(decideHeader(`From: a@far.test\r\n${'Received: x\r\n'.repeat(50)}\r\n`)).toBeNull();
+  expect(decideHeader(`From: a@far.test\r\n${'Received: x\r\n'.repeat(51)}\r\n`)).toMatchObject({ smtpCode: 554 });
+  expect(decideHeader(`From: a@far.test\r\n\r\n${'Received: x\r\n'.repeat(99)}`)).toBeNull();
+});
+
+test.each([
+  ['nothing', '', 'header'],
+  ['text only', 'hello\r\nFrom here on: text\r\n', 'header'],
+  ['an empty line first', '\r\nFrom: a@far.test\r\n\r\nx', 'header'],
+  ['no From', 'Subject: x\r\n\r\nx', 'From'],
+  ['From only in the body', 'Subject: x\r\n\r\nFrom: a@far.test\r\n', 'From'],
+  ['From only as text in another field', 'Subject: x\r\n From: a@far.test\r\n\r\n', 'From'],
+])('a message with %s is refused with 550', (_, head, what) =>
+  expect(decideHeader(head)).toMatchObject({ smtpCode: 550, detail: expect.stringContaining(`no ${what}`) }),
+);
+
+test.each([
+  'From: a@far.test',
+  'from : Ann\r\n\r\n',
+  'Subject: x\nFROM:\n a@far.test\n\nx',
+  'From: <>\r\n\r\n',
+  // As swaks sends it with the null sender
+  'From: \r\nSubject: x\r\n\r\n',
+  'From a@far.test Mon Jan  5 10:00:00 2026\r\nFrom: a@far.test\r\n\r\n',
+])('%j has a From field', (head) => expect(decideHeader(head)).toBeNull());
+
+test('a header that is longer than what was read of it is not refused', () => {
+  const head = 'X-Long: x\r\n'.repeat(100);
+  expect(decideHeader(head, head.length + 1)).toBeNull();
+  expect(decideHeader(head, head.length)).toMatchObject({ smtpCode: 550 });
 });
 
 test('transports are parsed, port 25 and invalid URLs are refused, and passwords are hidden', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseSearch } from '../../../durable-objects/mail/domain/search-query.ts';
 import { readListId, toListQuery } from '../../../workers/mail/domain/list-query.ts';
+import { readQuery } from '../../support/mail/search-query.ts';
 
 describe('a mailing list', () => {
   it('is known by its List-Id, if there is one', () => {
@@ -14,11 +14,11 @@ describe('a mailing list', () => {
   it('is found by a search for its List-Id, else for its sender, in every folder', () => {
     const find = (listId: string | null, sender: string | null) => {
       const query = toListQuery(listId, sender);
-      return query === null ? null : parseSearch(query, 0);
+      return query === null ? null : readQuery(query);
     };
     const list = { kind: 'header', name: 'list-id', text: '<pets.far.test>' };
-    const sender = { kind: 'text', field: 'sender', text: 'news@far.test', match: 'phrase' };
-    const inAny = (node: object) => ({ ok: true, value: { kind: 'and', of: [node, { kind: 'in', folder: 'any' }] } });
+    const sender = { kind: 'text', place: 'from', text: 'news@far.test', match: 'phrase' };
+    const inAny = (node: object) => ({ ok: true, value: node });
     expect(find('pets.far.test', 'news@far.test')).toMatchObject(inAny(list));
     expect(find(null, 'news@far.test')).toMatchObject(inAny(sender));
     expect(find(null, '"a b"@far.test')).toBeNull();

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { kindOfSender, listSenderKeys, toSenderKey } from '../../../durable-objects/mail/domain/sender-key.ts';
 import { toBase64Size } from '../../../workers/mail/domain/base64-size.ts';
 import { listReceivers, parseWildcard, toAddress } from '../../../workers/mail/domain/email-address.ts';
-import { splitPhrases } from '../../../workers/mail/domain/email-filter.ts';
 import { parseEmailId, toEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { findDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { parseMailPath } from '../../../workers/mail/domain/mail-path.ts';
 import { fromHeaderFields, readImportance, toHeaderFields } from '../../../workers/mail/domain/written-fields.ts';
+import { splitPhrases } from '../../../workers/mail/jmap/objects/email-query.ts';
 
 describe('a wildcard address', () => {
   it.each([
@@ -135,8 +135,14 @@ describe('the importance of a message', () => {
 
 describe('a text filter', () => {
   it('has words, and phrases in either quotation mark', () => {
-    expect(splitPhrases(`one "two three" 'four five' six"`)).toEqual(['one', 'two three', 'four five', 'six"']);
-    expect(splitPhrases(String.raw`"a \"b\"" c\d ""`)).toEqual(['a "b"', 'cd', '']);
+    const split = (text: string) => splitPhrases(text).map((each) => `${each.match} ${each.text}`);
+    expect(split(`one "two three" 'four five' six"`)).toEqual([
+      'word one',
+      'phrase two three',
+      'phrase four five',
+      'word six"',
+    ]);
+    expect(split(String.raw`"a \"b\"" c\d ""`)).toEqual(['phrase a "b"', 'word cd', 'phrase ']);
   });
 });
 

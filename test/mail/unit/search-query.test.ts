@@ -1,18 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toBaseSubject } from '../../../durable-objects/mail/domain/base-subject.ts';
-import { parseSearch } from '../../../durable-objects/mail/domain/search-query.ts';
 import { makeSnippet, toNeedles } from '../../../durable-objects/mail/domain/snippet.ts';
 import { foldText, toIndexText, toInflections, toPhrase } from '../../../workers/mail/domain/search-text.ts';
+import { parsedQuery, readQuery } from '../../support/mail/search-query.ts';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
-const parsed = (query: string) => {
-  const result = parseSearch(query, NOW);
-  if (!result.ok) throw new Error(`${result.error.at}: ${result.error.message}`);
-  return result.value;
-};
+const parsed = (query: string) => parsedQuery(query, NOW);
 const refusal = (query: string) => {
-  const result = parseSearch(query, NOW);
+  const result = readQuery(query, NOW);
   return result.ok ? null : result.error;
 };
 
@@ -21,22 +17,22 @@ describe('a search query', () => {
     expect(parsed('plan "next week" inv* from:ada subject:"the plan"')).toEqual({
       kind: 'and',
       of: [
-        { kind: 'text', field: 'any', text: 'plan', match: 'word' },
-        { kind: 'text', field: 'any', text: 'next week', match: 'phrase' },
-        { kind: 'text', field: 'any', text: 'inv', match: 'prefix' },
-        { kind: 'text', field: 'sender', text: 'ada', match: 'word' },
-        { kind: 'text', field: 'subject', text: 'the plan', match: 'phrase' },
+        { kind: 'text', place: 'any', text: 'plan', match: 'word' },
+        { kind: 'text', place: 'any', text: 'next week', match: 'phrase' },
+        { kind: 'text', place: 'any', text: 'inv', match: 'prefix' },
+        { kind: 'text', place: 'from', text: 'ada', match: 'word' },
+        { kind: 'text', place: 'subject', text: 'the plan', match: 'phrase' },
       ],
     });
   });
 
   it('binds OR tighter than adjacent terms, and negates a term after a dash', () => {
-    const text = (word: string) => ({ kind: 'text', field: 'any', text: word, match: 'word' });
+    const text = (word: string) => ({ kind: 'text', place: 'any', text: word, match: 'word' });
     expect(parsed('a b OR -c')).toEqual({
       kind: 'and',
-      of: [text('a'), { kind: 'or', of: [text('b'), { kind: 'not', of: text('c') }] }],
+      of: [text('a'), { kind: 'or', of: [text('b'), { kind: 'none', of: [text('c')] }] }],
     });
-    expect(parsed('-(a OR b)')).toEqual({ kind: 'not', of: { kind: 'or', of: [text('a'), text('b')] } });
+    expect(parsed('-(a OR b)')).toEqual({ kind: 'none', of: [{ kind: 'or', of: [text('a'), text('b')] }] });
   });
 
   it('reads flags, folders, dates and sizes', () => {
@@ -45,15 +41,31 @@ describe('a search query', () => {
     ).toEqual({
       kind: 'and',
       of: [
-        { kind: 'is', flag: 'unread' },
-        { kind: 'in', folder: 'My Folder', at: 10 },
-        { kind: 'has_attachment' },
+        { kind: 'none', of: [{ kind: 'keyword', test: { kind: 'flag', flag: 'isRead' }, scope: 'message' }] },
+        { kind: 'in', folderId: 'My Folder' },
+        { kind: 'has_attachment', value: true },
         { kind: 'before', time: Date.UTC(2026, 1, 1) },
         { kind: 'after', time: Date.UTC(2026, 0, 5) },
-        { kind: 'larger', bytes: 10 * 1024 ** 2 },
-        { kind: 'smaller', bytes: 1536 },
+        { kind: 'min_size', bytes: 10 * 1024 ** 2 + 1 },
+        { kind: 'max_size', bytes: 1536 },
       ],
     });
+  });
+
+  it('finds messages outside Junk and Trash, unless it names a folder', () => {
+    const read = (query: string) => {
+      const result = readQuery(query);
+      return result.ok && JSON.stringify(result.value);
+    };
+    const visible = '{"kind":"visible"}';
+    const flagged = '{"kind":"keyword","test":{"kind":"flag","flag":"isFlagged"},"scope":"message"}';
+    expect(read('is:flagged')).toBe(`{"kind":"and","of":[${flagged},${visible}]}`);
+    expect(read('is:flagged -in:work')).toContain(visible);
+    expect(read('is:flagged in:work')).not.toContain(visible);
+    expect(read('is:flagged (a OR in:work)')).not.toContain(visible);
+    expect(read('is:flagged in:any')).toBe(flagged);
+    expect(read('in:all')).toBe(visible);
+    expect(read('in:flagged')).toBe(`{"kind":"and","of":[${flagged},${visible}]}`);
   });
 
   it('treats a colon or a dash inside a word as text', () => {
@@ -92,10 +104,10 @@ describe('a search query', () => {
       ],
       ...['Re:', 'Re:plan', 'AW:Rechnung', 'Fwd:x', 'note:', 'std::map', 'C:\\x', ':smile:', 'a.b:c', 'x1:y'],
     ]) {
-      expect(parsed(query), query).toMatchObject({ kind: 'text', field: 'any', text: query, match: 'word' });
+      expect(parsed(query), query).toMatchObject({ kind: 'text', place: 'any', text: query, match: 'word' });
     }
     expect(parsed('"form:ada"')).toMatchObject({ kind: 'text', text: 'form:ada', match: 'phrase' });
-    expect(parsed('subject:"Re: form:x"')).toMatchObject({ kind: 'text', field: 'subject', text: 'Re: form:x' });
+    expect(parsed('subject:"Re: form:x"')).toMatchObject({ kind: 'text', place: 'subject', text: 'Re: form:x' });
   });
 
   it('reads hidden copies, threads, lists, headers and ages', () => {
@@ -104,13 +116,13 @@ describe('a search query', () => {
     ).toEqual({
       kind: 'and',
       of: [
-        { kind: 'text', field: 'hidden', text: 'ada', match: 'word' },
+        { kind: 'text', place: 'bcc', text: 'ada', match: 'word' },
         { kind: 'thread', threadId: 't1a' },
         { kind: 'header', name: 'list-id', text: 'dev.x.test' },
-        { kind: 'header', name: 'x-mailer', text: '' },
+        { kind: 'header', name: 'x-mailer', text: null },
         { kind: 'header', name: 'x-mailer', text: 'a b' },
         { kind: 'header', name: 'x-a', text: 'b c' },
-        { kind: 'is', flag: 'answered' },
+        { kind: 'keyword', test: { kind: 'flag', flag: 'isAnswered' }, scope: 'message' },
       ],
     });
     const day = 86_400_000;
@@ -165,7 +177,7 @@ describe('a search query', () => {
       fc.property(
         fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join('')),
         (query) => {
-          const result = parseSearch(query, NOW);
+          const result = readQuery(query, NOW);
           if (!result.ok) expect(result.error.at).toBeLessThanOrEqual(query.length);
         },
       ),

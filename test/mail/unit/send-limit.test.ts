@@ -1,6 +1,11 @@
 /** Tests the sending limit of an account, which depends on its age, its standing and the last hour. */
 import { expect, it } from 'vitest';
-import { decideSendLimit, decideSendWait, type SendHistory } from '../../../workers/mail/domain/send-limit.ts';
+import {
+  decideSendLimit,
+  decideSendWait,
+  decideStanding,
+  type SendHistory,
+} from '../../../workers/mail/domain/send-limit.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -65,4 +70,22 @@ it('a message with more recipients than the limit waits for the age that allows 
 it('a message waits at least a moment if the limit is reached', () => {
   const minutes = [{ endsAt: NOW - HOUR_MS, recipients: 200 }];
   expect(decideSendWait(LIMITS, history({ minutes }), 1, NOW)).toBe(1);
+});
+
+it('complaints lower the limit from two and 0.1 % on, and hold mail from five and 0.3 % on', () => {
+  const standings = [
+    [1, 1],
+    [10, 2],
+    [2_000, 2],
+    [2_001, 2],
+    [10, 4],
+    [1_666, 5],
+    [1_667, 5],
+    [5_001, 5],
+  ].map(([recipients = 0, complaints = 0]) => decideStanding({ recipients, complaints }));
+  expect(standings).toEqual(['good', 'lowered', 'lowered', 'good', 'lowered', 'held', 'lowered', 'good']);
+  const limits = (['good', 'lowered', 'held'] as const).map((standing) =>
+    decideSendLimit(LIMITS, history({ standing })),
+  );
+  expect(limits).toEqual([200, 20, 20]);
 });

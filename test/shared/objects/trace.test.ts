@@ -82,7 +82,7 @@ it('logs an alarm if the estimate of a day is over the limit', async () => {
   });
   const at = { cron: '17 3 * * *', scheduledTime: Date.now() } as ScheduledController;
   const account = { ANALYTICS_TOKEN: 'a-token', ANALYTICS_URL: 'https://analytics.example/sql' };
-  const dollars = estimateDollars({ mail_out: 100_000 });
+  const dollars = estimateDollars({ operations: { mail_out: 100_000 } });
   const [below, above] = [Math.floor(dollars), Math.ceil(dollars)];
   await runMetricsSchedule(at, deployed({ ...account, COST_ALARM_DOLLARS: String(below) }).deployment);
   expect(lines.map(({ event }) => event)).toEqual(['cost_estimated', 'cost_alarm']);

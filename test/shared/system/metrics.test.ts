@@ -105,8 +105,9 @@ it('come from Analytics Engine where there is one, and only the counters are mis
     expect(samples.get('tessera_operations_total{operation="mail_read",outcome="ok"}')).toBe(1_200_000);
     expect(samples.get('tessera_operation_seconds_total{operation="mail_read",outcome="ok"}')).toBe(36_000);
     expect(samples.get('tessera_errors_total{event="blob_lost"}')).toBe(2);
-    // Expected dollars per million operations: 0.30 for the request, 0.04 for 2 ms, 0.15 for the call of a Durable Object.
-    expect(samples.get('tessera_cost_estimate_dollars')).toBeCloseTo(1.2 * 0.49, 5);
+    // Expected dollars per million operations: 0.30 for the request, 0.04 for 2 ms, 0.15 for the call of a Durable Object, 0.025 for a
+    // tenth of a data point.
+    expect(samples.get('tessera_cost_estimate_dollars')).toBeCloseTo(1.2 * 0.515, 5);
     expect(queries[0]?.authorization).toBe('Bearer token-of-analytics');
     expect(queries[0]?.sql).toMatch(/^SELECT .* FROM tessera_counters WHERE .* FORMAT JSON$/);
     isDown = true;

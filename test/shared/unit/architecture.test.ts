@@ -76,7 +76,7 @@ const SQL =
   /[`'"]\s*(?:SELECT\s|INSERT\s+(?:OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|REPLACE\s+INTO\s|CREATE\s+\w+\s|PRAGMA\s|WITH\s+\w+\s+AS\s)/;
 /** Packages that only some files may import, with patterns of these files. A pattern without such a file fails the test. */
 const PACKAGES: readonly [name: RegExp, files: readonly RegExp[]][] = [
-  [/^drizzle-(?:orm|kit)/, [IS_STORE, /^workers\/shared\/stores\/statement\.ts$/]],
+  [/^drizzle-(?:orm|kit)/, [IS_STORE, /^workers\/shared\/stores\/(?:statement|insert-into)\.ts$/]],
   // The package of the base classes of Durable Objects and entrypoints.
   [
     /^cloudflare:workers$/,

@@ -36,7 +36,7 @@ it('names each class that wrangler.toml binds and that index.ts exports, and no 
 
 it('consumes each queue that wrangler.toml gives to the Worker, and each message belongs to one product', () => {
   const consumed = all(read('wrangler.toml'), /\[\[queues\.consumers\]\]\nqueue = "(?:tessera)([\w-]+)"/g);
-  const queues = PRODUCTS.flatMap(({ queue }) => queue ?? []);
+  const queues = PRODUCTS.flatMap(({ queue, events }: Product) => [queue ?? [], events ?? []].flat());
   expect([...new Set(queues.map(({ suffix }) => suffix))].sort()).toEqual(consumed);
   for (const suffix of consumed) {
     for (const body of [{ kind: 'directory' }, { kind: 'maintain' }]) {

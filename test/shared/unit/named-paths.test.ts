@@ -5,6 +5,7 @@ import { join, matchesGlob, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import biome from '../../../biome.json' with { type: 'json' };
 import { STATE_FACTORIES } from '../../../dev/rules/module-state.ts';
+import { BUILDERS } from '../../../dev/rules/parameter-writes.ts';
 import { EQUIVALENT_MUTANTS } from '../../mutants/equivalent-mutants.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -104,6 +105,10 @@ describe('a path that a rule names', () => {
       return !text.includes(oneLine(line)) || !text.includes(from);
     });
     expect(stale.map(({ file, line, from }) => `${file}: ${line}: ${from}`)).toEqual([]);
+  });
+
+  it('and each file that may write on arguments exists', () => {
+    expect(BUILDERS.filter((file) => !FILES.includes(file))).toEqual([]);
   });
 
   it('and a name that the rule about state knows are in the source', () => {

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { slotOf } from '../../../workers/storage/domain/slots.ts';
 import type { VersionFacts } from '../../../workers/storage/engine/index.ts';
 import type { EngineContext } from '../../../workers/storage/engine/model/context.ts';
+import { isClaimed } from '../../../workers/storage/engine/store/journal-store.ts';
 import { collectBlobs, emptyCollectReport } from '../../../workers/storage/maintenance/collect.ts';
 import { finishMoves, moveSlot } from '../../../workers/storage/maintenance/move-slot.ts';
 import { walkOrphans } from '../../../workers/storage/maintenance/orphans.ts';
@@ -27,6 +28,25 @@ const SLOTS = Array.from({ length: 256 }, (_, slot) => slot);
 async function expectClean(context: EngineContext): Promise<void> {
   expect((await expectSound(context)).orphans).toBe(0);
 }
+
+test('a slot that moves to a new database finds it claimed, so that its journal and its number begin at once', async () => {
+  const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 1 } });
+  const bucket = await makeBucket(engine);
+  await put(engine, bucket, 'x', 'x');
+  const to = ((bucket.placement.shards[0] ?? 0) + 1) % 3;
+  expect(await isClaimed(context, to)).toBe(false);
+  expect(await moveSlot(context, bucket.bucketId, slotOf('x'), to)).toMatchObject({ ok: true });
+  expect(await isClaimed(context, to)).toBe(true);
+});
+
+test('a slot does not move to an empty database whose shard was lost', async () => {
+  const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 1 } });
+  const bucket = await makeBucket(engine);
+  const to = ((bucket.placement.shards[0] ?? 0) + 1) % 3;
+  await context.locations[0]?.put(`journal/${to}/000000000001/x`, 'x');
+  expect(await moveSlot(context, bucket.bucketId, 0, to)).toMatchObject({ ok: false, error: { kind: 'unavailable' } });
+  expect(value(await engine.getBucket(bucket.name)).placement).toEqual(bucket.placement);
+});
 
 test('a bucket moves completely: versions, markers, volumes, blobs, copies and uploads in progress', async () => {
   const { engine, context } = makeEngine({ shards: 3, limits: { bucketSpread: 1 } });

@@ -134,7 +134,7 @@ describe('a volume', () => {
     const other = new VolumeBuilder(1);
     other.append(Buffer.from('first'));
     other.append(Buffer.from('x'.repeat(1000)));
-    other.length = 5;
+    other.cutTo(5);
     expect(other.append(Buffer.from('second!'))).toBe(5);
     other.entries.push(...entries);
     expect(other.build()).toEqual(volume);

@@ -4,7 +4,9 @@ import {
   type CloudflareState,
   newDatabase,
   newScript,
+  type Script,
   type StoredDatabase,
+  type StoredSubscription,
   ZONE_ID,
 } from './cloudflare-state.ts';
 
@@ -51,6 +53,11 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   [/^POST \/zones\/[^/]+\/email\/routing\/dns$/, enableEmailRouting],
   [/^GET \/zones\/[^/]+\/email\/routing\/rules\/catch_all$/, ({ state }) => ({ result: state.emailRouting.catchAll })],
   [/^PUT \/zones\/[^/]+\/email\/routing\/rules\/catch_all$/, setCatchAll],
+  [/^GET \/zones\/[^/]+\/email\/sending\/subdomains$/, listSendingDomains],
+  [/^POST \/zones\/[^/]+\/email\/sending\/subdomains$/, enableSendingDomain],
+  [/^GET \/A\/event_subscriptions\/subscriptions$/, ({ state, url }) => page(url, state.subscriptions)],
+  [/^POST \/A\/event_subscriptions\/subscriptions$/, subscribe],
+  [/^PATCH \/A\/event_subscriptions\/subscriptions\/([^/]+)$/, changeSubscription],
   [/^GET \/zones\/[^/]+\/url_normalization$/, ({ state }) => ({ result: state.urlNormalization })],
   [/^PUT \/zones\/[^/]+\/url_normalization$/, setUrlNormalization],
   [/^GET \/zones\/[^/]+\/rulesets\/phases\/http_request_late_transform\/entrypoint$/, findRules],
@@ -92,7 +99,10 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   [/^GET \/A\/workers\/scripts\/([^/]+)\/secrets$/, listSecrets],
   [
     /^GET \/A\/workers\/services\/([^/]+)$/,
-    ({ state, parts }) => (state.scripts.has(parts[0] ?? '') ? { result: SERVICE } : UNKNOWN_SCRIPT),
+    ({ state, parts }) => {
+      const script = state.scripts.get(parts[0] ?? '');
+      return script ? { result: toService(script) } : UNKNOWN_SCRIPT;
+    },
   ],
   [/^GET \/A\/workers\/scripts\/([^/]+)\/deployments$/, listDeployments],
   [/^GET \/A\/workers\/scripts\/([^/]+)\/versions\/([^/]+)$/, showVersion],
@@ -134,9 +144,12 @@ export function answerApi(
 }
 
 const WORKER = { name: 'tessera', subdomain: { enabled: false, previews_enabled: false }, observability: {}, tags: [] };
-const SERVICE = {
-  default_environment: { environment: 'production', script: { tag: 't', tags: [], last_deployed_from: 'wrangler' } },
-};
+const toService = ({ migrationTag: migration_tag }: Script) => ({
+  default_environment: {
+    environment: 'production',
+    script: { tag: 't', tags: [], last_deployed_from: 'wrangler', ...(migration_tag ? { migration_tag } : {}) },
+  },
+});
 
 function withDatabase(handle: (database: StoredDatabase, call: Call) => ApiAnswer): Handler {
   return (call) => {
@@ -275,6 +288,50 @@ function setCatchAll({ state, body }: Call): ApiAnswer {
   return { result: state.emailRouting.catchAll };
 }
 
+const toSendingDomain = (name: string) => ({ name, enabled: true, tag: name });
+
+function listSendingDomains({ state }: Call): ApiAnswer {
+  return { result: [...state.sendingDomains].map(toSendingDomain) };
+}
+
+function enableSendingDomain({ state, body }: Call): ApiAnswer {
+  const { name } = parse<{ name: string }>(body);
+  state.sendingDomains.add(name);
+  return { result: toSendingDomain(name) };
+}
+
+/** Names of events as wrangler passes them. The type of an event in the queue has the prefix `cf.email.sending.` too. */
+const SENDING_EVENTS = ['delivered', 'deferred', 'bounced', 'failed', 'rejected', 'complained'].map(
+  (kind) => `message.${kind}`,
+);
+const refuseSubscription = (message: string): ApiAnswer => ({ status: 400, code: 10026, message });
+
+/** Accepts only subscriptions to known events of a domain that is enabled for sending, into an existing queue. */
+function subscribe({ state, body }: Call): ApiAnswer {
+  const asked = parse<Omit<StoredSubscription, 'id'>>(body);
+  const { name, events, source, destination } = asked;
+  if (source.type !== 'email.sending' || source.zone_id !== ZONE_ID || !state.sendingDomains.has(source.domain))
+    return refuseSubscription('The source is not an enabled sending domain of the zone');
+  if (events.length === 0 || events.some((event) => !SENDING_EVENTS.includes(event)))
+    return refuseSubscription('Unknown event');
+  const queue = [...state.queues.values()].find(({ queue_id }) => queue_id === destination.queue_id);
+  if (destination.type !== 'queues.queue' || !queue) return refuseSubscription('The queue does not exist');
+  if (state.subscriptions.some((each) => each.name === name)) return refuseSubscription('The name is already taken');
+  const subscription = { ...asked, id: crypto.randomUUID() };
+  state.subscriptions.push(subscription);
+  return { result: subscription };
+}
+
+function changeSubscription({ state, body, parts: [id] }: Call): ApiAnswer {
+  const subscription = state.subscriptions.find((each) => each.id === id);
+  if (!subscription) return NOT_FOUND;
+  const { enabled, events } = parse<Partial<StoredSubscription>>(body);
+  if (events?.some((event) => !SENDING_EVENTS.includes(event))) return refuseSubscription('Unknown event');
+  subscription.enabled = enabled ?? subscription.enabled;
+  subscription.events = events ?? subscription.events;
+  return { result: subscription };
+}
+
 function setUrlNormalization({ state, body }: Call): ApiAnswer {
   state.urlNormalization = parse(body);
   return { result: state.urlNormalization };
@@ -347,18 +404,24 @@ function showVersion({ state, parts: [name = '', id = ''] }: Call): ApiAnswer {
 interface UploadMetadata {
   readonly bindings?: { name: string; type: string; text?: string }[];
   readonly annotations?: Record<string, string>;
+  readonly migrations?: { readonly old_tag?: string; readonly new_tag?: string };
 }
 
 /** Stores the bindings, secrets and tag of an uploaded Worker. Secrets that the upload does not name are kept. */
-function upload({ state, body, parts: [name = ''] }: Call): ApiAnswer {
+function upload({ state, url, body, parts: [name = ''] }: Call): ApiAnswer {
   const metadata = /name="metadata"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r\n--/s.exec(body)?.[1] ?? '{}';
-  const { bindings = [], annotations } = parse<UploadMetadata>(metadata);
+  const { bindings = [], annotations, migrations } = parse<UploadMetadata>(metadata);
   const script = state.scripts.get(name) ?? newScript();
+  if (migrations && migrations.old_tag !== script.migrationTag)
+    return { status: 412, code: 10079, message: `The migration tag of this Worker is ${script.migrationTag}.` };
+  script.migrationTag = migrations?.new_tag ?? script.migrationTag;
   for (const { name: secret, type, text } of bindings)
     if (type === 'secret_text') script.secrets.set(secret, text ?? '');
   script.bindings = bindings.filter(({ type }) => type !== 'secret_text' && type !== 'inherit');
   script.tag = annotations?.['workers/tag'];
   script.uploads++;
   state.scripts.set(name, script);
-  return { result: { id: name, startup_time_ms: 100, deployment_id: 'd', tag: 't', default_environment: {} } };
+  const version = { id: `version-${script.uploads}`, resources: { script: { etag: 'e' } } };
+  const answer = url.pathname.endsWith('/versions') ? version : { id: name, deployment_id: 'd', tag: 't' };
+  return { result: { ...answer, startup_time_ms: 100, default_environment: {} } };
 }

@@ -1,5 +1,9 @@
 /** State of the stand-in for Cloudflare's API. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+
+const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 
 export const ACCOUNT_ID = 'a'.repeat(32);
 export const ZONE_ID = 'b'.repeat(32);
@@ -17,6 +21,8 @@ export interface Script {
   readonly secrets: Map<string, string>;
   uploads: number;
   tag: string | undefined;
+  /** Tag of the last migration of object classes. wrangler sends only later ones, and takes another path if there are none. */
+  migrationTag: string | undefined;
 }
 
 export interface StoredQueue {
@@ -24,6 +30,15 @@ export interface StoredQueue {
   readonly queue_name: string;
   readonly jurisdiction?: string | undefined;
   readonly consumers: { consumer_id: string; type: string; script: string }[];
+}
+
+export interface StoredSubscription {
+  readonly id: string;
+  readonly name: string;
+  enabled: boolean;
+  events: readonly string[];
+  readonly source: { readonly type: string; readonly zone_id: string; readonly domain: string };
+  readonly destination: { readonly type: string; readonly queue_id: string };
 }
 
 export interface StoredDatabase {
@@ -45,6 +60,9 @@ export interface CloudflareState {
   /** Buckets: region and number of objects, by name. Names in a jurisdiction are `eu/name`. */
   readonly buckets: Map<string, { region: string | undefined; objects: number }>;
   readonly queues: Map<string, StoredQueue>;
+  /** Domains that are enabled for sending. */
+  readonly sendingDomains: Set<string>;
+  readonly subscriptions: StoredSubscription[];
   /** Patterns of requests (`METHOD path`) that the token may not make. */
   readonly denied: RegExp[];
   /** Number of requests to the hosts of the deployment that end without an answer, as before a certificate exists. */
@@ -55,7 +73,13 @@ export interface CloudflareState {
   rules: { ref?: string; expression: string; action_parameters: unknown }[] | undefined;
 }
 
-export const newScript = (): Script => ({ bindings: [], secrets: new Map(), uploads: 0, tag: undefined });
+export const newScript = (): Script => ({
+  bindings: [],
+  secrets: new Map(),
+  uploads: 0,
+  tag: undefined,
+  migrationTag: undefined,
+});
 
 export function newDatabase(name: string, region?: string, jurisdiction?: string): StoredDatabase {
   return {
@@ -68,6 +92,26 @@ export function newDatabase(name: string, region?: string, jurisdiction?: string
   };
 }
 
+/**
+ * Makes the databases of an earlier deployment, with all migrations applied as wrangler applies them. A test that is not about
+ * migrations begins with them, because each run of wrangler for one takes seconds.
+ */
+export const newMigratedDatabases = (worker: string): Map<string, StoredDatabase> =>
+  new Map(
+    Object.entries({ directory: 'directory', 'objects-0': 'objects' }).map(([end, kind]) => {
+      const database = newDatabase(`${worker}-${end}`);
+      database.sql.exec('CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE, applied_at TIMESTAMP)');
+      const folder = join(MIGRATIONS, kind);
+      for (const name of readdirSync(folder)
+        .filter((file) => file.endsWith('.sql'))
+        .sort()) {
+        database.sql.exec(readFileSync(join(folder, name), 'utf8'));
+        database.sql.prepare('INSERT INTO d1_migrations (name) VALUES (?)').run(name);
+      }
+      return [database.name, database];
+    }),
+  );
+
 export const newState = (): CloudflareState => ({
   accounts: [{ id: ACCOUNT_ID, name: 'Test' }],
   domains: new Map(),
@@ -76,6 +120,8 @@ export const newState = (): CloudflareState => ({
   databases: new Map(),
   buckets: new Map(),
   queues: new Map(),
+  sendingDomains: new Set(),
+  subscriptions: [],
   denied: [],
   requestsBeforeCertificate: 0,
   health: { status: 200, body: '{"status":"ok"}' },

@@ -4,14 +4,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { type CloudflareStandIn, startCloudflare } from './cloudflare-api.ts';
+import { newMigratedDatabases } from './cloudflare-state.ts';
 
-export let cloudflare: CloudflareStandIn;
-export let directory: string;
+export interface DeployStage {
+  readonly cloudflare: CloudflareStandIn;
+  readonly directory: string;
+}
 
-const scratch = mkdtempSync(join(tmpdir(), 'tessera-deploy-'));
-beforeEach(async () => {
-  cloudflare = await startCloudflare();
-  directory = mkdtempSync(join(scratch, 'run-'));
-});
-afterEach(() => cloudflare[Symbol.asyncDispose]());
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+/** Makes both before each test of the calling file, and removes them. Only tests may use them. */
+export function prepareCloudflare(): DeployStage {
+  const stage = {} as { cloudflare: CloudflareStandIn; directory: string };
+  const scratch = mkdtempSync(join(tmpdir(), 'tessera-deploy-'));
+  beforeEach(async () => {
+    stage.cloudflare = await startCloudflare();
+    stage.directory = mkdtempSync(join(scratch, 'run-'));
+  });
+  afterEach(() => stage.cloudflare[Symbol.asyncDispose]());
+  afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+  return stage;
+}
+
+/** Adds the migrated databases of an earlier deployment. */
+export function addDatabases({ cloudflare }: DeployStage, worker: string): void {
+  for (const [name, database] of newMigratedDatabases(worker)) cloudflare.state.databases.set(name, database);
+}

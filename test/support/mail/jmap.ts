@@ -51,7 +51,7 @@ export class JmapClient {
   async upload(bytes: string | Uint8Array<ArrayBuffer>, type = 'application/octet-stream'): Promise<Json> {
     const path = `/v1/jmap/upload/${this.accountId}`;
     const response = await this.fetch(path, { method: 'POST', body: bytes, headers: { 'content-type': type } });
-    expect(response.status).toBe(201);
+    expect(response.status).toBe(200);
     return response.json();
   }
 

@@ -124,11 +124,12 @@ function wrapNamespace(
 /** Wraps one binding by its kind. Variables and rate limiters are returned unchanged. */
 function wrapBinding(binding: string, value: unknown, intercept: Interceptor): unknown {
   if (typeof value !== 'object' || value === null) return value;
+  // Miniflare's binding is an RPC stub, which seems to have every method.
+  if (binding === 'EMAIL') return wrapMethods(binding, 'email', value, intercept);
   if ('prepare' in value) return wrapDatabase(binding, value as D1Database, intercept);
   if ('idFromName' in value) return wrapNamespace(binding, value as DurableObjectNamespace, intercept);
   if ('createMultipartUpload' in value) return wrapMethods(binding, 'r2', value, intercept);
   if ('sendBatch' in value) return wrapMethods(binding, 'queue', value, intercept);
-  if (binding === 'EMAIL') return wrapMethods(binding, 'email', value, intercept);
   if ('fetch' in value) return wrapMethods(binding, 'service', value, intercept);
   return value;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 import { expect } from 'vitest';
 import { findChromium, WHOLE } from './chromium-binary.ts';
 
@@ -19,9 +19,26 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-export const launchChromium = (): Promise<Browser> => chromium.launch({ ...findChromium(), args: FLAGS });
-/** Starts the full Chromium, which shows notifications. The headless shell does not. */
-export const launchWholeChromium = (): Promise<Browser> => chromium.launch({ executablePath: WHOLE, args: FLAGS });
+/** The browsers of this process, by path of their binary. The files that run in it share them. */
+const running = new Map<string, Promise<Browser>>();
+
+async function share(executablePath: string): Promise<Browser> {
+  const known = await running.get(executablePath);
+  if (known?.isConnected()) return known;
+  const started = chromium.launch({ executablePath, args: FLAGS });
+  running.set(executablePath, started);
+  return started;
+}
+
+/** Starts Chromium, or returns the one that an earlier file of this process started. `closeTabs` ends its use. */
+export const openChromium = (): Promise<Browser> => share(findChromium().executablePath);
+/** The full Chromium, which shows notifications. The headless shell does not. */
+export const openWholeChromium = (): Promise<Browser> => share(WHOLE);
+
+/** Closes every tab. The browser runs until its process ends. */
+export async function closeTabs(browser: Browser | undefined): Promise<void> {
+  await Promise.all((browser?.contexts() ?? []).map((context) => context.close()));
+}
 
 /** Timeout of every wait. It is not a limit of speed: a longer wait means a fault on any machine. */
 export const TIMEOUT_MS = 60_000;
@@ -38,6 +55,11 @@ export interface Tab {
   /** Uncaught errors of the page, and violations of the page's own policy. */
   readonly troubles: string[];
 }
+
+const openWrites = new WeakMap<Page, Set<Request>>();
+
+/** Number of requests of a tab, other than GET, that have no answer yet. */
+export const countOpenWrites = (page: Page): number => openWrites.get(page)?.size ?? 0;
 
 export async function openTab(browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> {
   const context = await browser.newContext({
@@ -57,6 +79,11 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
     const text = message.text();
     if (message.type() === 'error' && /Content Security Policy|TrustedHTML|Uncaught/.test(text)) troubles.push(text);
   });
+  const writes = new Set<Request>();
+  openWrites.set(page, writes);
+  page.on('request', (request) => request.method() === 'GET' || writes.add(request));
+  for (const end of ['requestfinished', 'requestfailed'] as const)
+    page.on(end as 'requestfinished', (request) => writes.delete(request));
   page.setDefaultTimeout(TIMEOUT_MS);
   return { page, troubles };
 }

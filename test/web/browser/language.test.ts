@@ -101,6 +101,7 @@ describe.skipIf(!hasChromium)('a second language', () => {
     for (const tab of [
       'overview',
       'outbound',
+      'sending',
       'quarantine',
       'domains',
       'storage',

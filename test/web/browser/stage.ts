@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { startServer, type TestServer, type TestServerOptions } from '../../support/server.ts';
-import { launchChromium } from './chromium.ts';
+import { closeTabs, openChromium } from './chromium.ts';
 
 interface Stage {
   readonly server: TestServer;
@@ -13,13 +13,13 @@ interface Stage {
  * Starts a server and a browser before the tests of the calling file or `describe`, and stops both after them. Only tests and hooks
  * that are declared later may use them.
  */
-export function useStage(options: TestServerOptions = {}, launch = launchChromium): Stage {
+export function useStage(options: TestServerOptions = {}, open = openChromium): Stage {
   const stage = {} as { server: TestServer; browser: Browser };
   beforeAll(async () => {
-    [stage.server, stage.browser] = await Promise.all([startServer(options), launch()]);
+    [stage.server, stage.browser] = await Promise.all([startServer(options), open()]);
   });
   afterAll(async () => {
-    await stage.browser?.close();
+    await closeTabs(stage.browser);
     await stage.server?.[Symbol.asyncDispose]();
   });
   return stage;

@@ -43,9 +43,9 @@ export async function serveTranslated(context: BrowserContext, pages: string): P
   });
 }
 
-/** Texts that are the same in every language: addresses, hosts, ids, units, names of products, of settings and of tools. */
+/** Texts that are the same in every language: addresses, hosts, ids, units, versions, names of products, of settings and of tools. */
 const NEUTRAL =
-  /\S+@\S*|https?:\/\/\S+|\b[0-9a-f]{8}-[0-9a-f-]+|\b[0-9a-f]{32}\b|\b[A-Z]+(?:_[A-Z0-9]+)+\b|\b[a-z]+(?:[._:][a-z0-9]+)+\b|\b\d+(?:\.\d+)? [KMG]B\b|\b(?:Tessera|curl|TypeScript|UTC|USD)\b/g;
+  /\S+@\S*|https?:\/\/\S+|\b[0-9a-f]{8}-[0-9a-f-]+|\b[0-9a-f]{32}\b|\b[A-Z]+(?:_[A-Z0-9]+)+\b|\b[a-z]+(?:[._:][a-z0-9]+)+\b|\b\d+(?:\.\d+)? [KMG]B\b|\b\d+\.\d+\.\d+-[a-z]+\b|\b(?:Tessera|curl|TypeScript|UTC|USD)\b/g;
 
 /** Finds English texts that the page shows or reads out: words in Latin letters. The second language has Greek letters. */
 export async function findEnglish(page: Page, neutral: readonly string[] = []): Promise<string[]> {

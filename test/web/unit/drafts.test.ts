@@ -28,6 +28,7 @@ function answer(from: Writing, revision: number): DraftAnswer {
   const named = (list: { name?: string; email: string }[]) => list.map(({ name = '', email }) => ({ name, email }));
   return {
     id: 'd1',
+    refusal: null,
     revision,
     updated_at: '2026-01-01T00:00:00Z',
     from: body.from ? { name: '', email: body.from.email } : null,

@@ -3,6 +3,7 @@
  * when the user pauses. So a closed tab, a crash or a lost network loses no text.
  */
 
+import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { deleteDraft, findShownMessage, loadDraft, loadMessage, type Message } from '../model/api.ts';
@@ -97,7 +98,8 @@ export async function continueDraft(draftId: string): Promise<void> {
     // If the draft has only formatted text, show the plain text that the server makes of it.
     const body = writing.html !== null && writing.body === '' ? (await loadMessage(draftId)).body : writing.body;
     startWriting({ ...writing, body });
-    compose.set({ saved: 'drafts' });
+    const error = draft.refusal === null ? null : fill(t.cameBack, { reason: draft.refusal });
+    compose.set({ saved: 'drafts', error });
   } catch (error) {
     showError(error);
   } finally {

@@ -1,8 +1,12 @@
 /** Attachments of the message being written, with progress and errors. */
 import { FileRow, FileRows } from '../../shared/files.tsx';
+import { formatBytes } from '../../shared/format.ts';
 import { Icon } from '../../shared/icons.tsx';
+import { useStore } from '../../shared/store.ts';
+import { fill } from '../../shared/texts/index.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { findPictureType, usePicture } from '../../shared/use-picture.ts';
+import { session } from '../model/session.ts';
 import { findLoader } from './pictures.ts';
 import { detach } from './uploads.ts';
 import type { Upload } from './writing.ts';
@@ -32,18 +36,34 @@ export function Files({ uploads }: { uploads: Upload[] }) {
   const shown = uploads.filter((upload) => !upload.isInline || upload.error || upload.attachmentId === null);
   if (shown.length === 0) return null;
   return (
-    <FileRows label={t.attachments}>
-      {shown.map((upload) => (
-        <FileRow
-          key={upload.key}
-          name={upload.fileName}
-          size={upload.size}
-          picture={<Preview upload={upload} />}
-          error={upload.error}
-          {...(!upload.error && upload.attachmentId === null ? { progress: upload.progress } : {})}
-          onRemove={() => detach(upload.key)}
-        />
-      ))}
-    </FileRows>
+    <>
+      <OutsideLimit bytes={uploads.reduce((sum, upload) => sum + upload.size, 0)} />
+      <FileRows label={t.attachments}>
+        {shown.map((upload) => (
+          <FileRow
+            key={upload.key}
+            name={upload.fileName}
+            size={upload.size}
+            picture={<Preview upload={upload} />}
+            error={upload.error}
+            {...(!upload.error && upload.attachmentId === null ? { progress: upload.progress } : {})}
+            onRemove={() => detach(upload.key)}
+          />
+        ))}
+      </FileRows>
+    </>
+  );
+}
+
+/** Says that the files are too large for mail to other servers, if its way has a lower limit than the account. */
+function OutsideLimit({ bytes }: { bytes: number }) {
+  const profile = useStore(session, (state) => state.profile);
+  const limit = profile?.outside_attachment_limit_bytes;
+  if (limit === undefined || bytes <= limit) return null;
+  const sizes = { size: formatBytes(bytes), limit: formatBytes(limit) };
+  return (
+    <p className="compose-line small warning-text" role="status">
+      {fill(t.outsideLimit, sizes)}
+    </p>
   );
 }

@@ -35,9 +35,10 @@ const states = (): Record<Delivery['state'], [string, string]> => ({
 /** Delay in milliseconds above which an outgoing message counts as scheduled. A shorter hold lets the user undo the send. */
 const HOLD_MS_MAX = 120_000;
 
-function toState({ state, next_attempt_at: next }: Delivery): [text: string, style: string] {
+function toState({ state, delayed, next_attempt_at: next }: Delivery): [text: string, style: string] {
   const isScheduled = state === 'held' && Date.parse(next ?? '') - Date.now() > HOLD_MS_MAX;
-  return isScheduled ? [t.states.scheduled, 'badge'] : (states()[state] ?? [state, 'badge']);
+  if (isScheduled) return [t.states.scheduled, 'badge'];
+  return delayed ? [t.states.delayed, 'badge warn'] : (states()[state] ?? [state, 'badge']);
 }
 
 /** Label of the time `next_attempt_at`, by state of the delivery. */
@@ -63,7 +64,7 @@ function DeliveryList({ message }: { message: Message }) {
                 {fill(next()[one.state] ?? '', { when: formatRelative(one.next_attempt_at) })}
               </span>
             )}
-            {one.last_reply && (one.state === 'deferred' || one.state === 'failed') && (
+            {one.last_reply && (one.state === 'deferred' || one.state === 'failed' || one.delayed) && (
               <div className="muted mono">{one.last_reply}</div>
             )}
           </li>

@@ -78,6 +78,7 @@ export const enMailCompose = {
     otherTaken: 'The other version replaced yours.',
     bothKept: 'Both versions are in Drafts. You continue with yours.',
     attachments: 'Attachments',
+    outsideLimit: 'These files have {size}. A message to another server can have {limit} of files.',
     quotedMessage: 'Quoted message',
     showQuotedMessage: 'Show the quoted message',
     removeQuote: 'Remove quote',

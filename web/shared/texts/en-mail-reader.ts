@@ -96,6 +96,7 @@ export const enMailReader = {
       sent: 'Sent',
       delivered: 'Delivered',
       failed: 'Failed',
+      delayed: 'Delayed',
       scheduled: 'Scheduled',
     },
     sends: 'Sends {when}',

@@ -196,6 +196,7 @@ export const enMail = {
     back: 'Back',
   },
   writing: {
+    cameBack: 'This message was not sent and is a draft again. {reason}',
     formattingWasRemoved: 'The formatting was removed.',
     quotedMessageWasRemoved: 'The quoted message was removed.',
     bothInDrafts: 'Both versions are in Drafts.',

@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import { type JsonApiEnv, jsonContent, problemResponses } from '../../shared/json/json-api.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { readCounters, readHours, sumOperations } from '../../shared/telemetry/counter-store.ts';
+import { readCounters, readHours, sumOperations, toActivity } from '../../shared/telemetry/counter-store.ts';
 import type { HourlyCounter } from '../../shared/telemetry/counters.ts';
 import { logError } from '../../shared/telemetry/log.ts';
 import { estimateDollars } from '../../shared/telemetry/prices.ts';
@@ -94,7 +94,7 @@ export function addHistoryRoute(api: OpenAPIHono<JsonApiEnv>, guard: MiddlewareH
           month: {
             since: new Date(month).toISOString(),
             operations: Math.round(Object.values(operations).reduce((sum, one) => sum + one, 0)),
-            dollars: Math.round(estimateDollars(operations) * 100) / 100,
+            dollars: Math.round(estimateDollars(toActivity(c.env, monthly ?? [], now - month)) * 100) / 100,
           },
         },
         200,

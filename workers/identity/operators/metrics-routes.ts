@@ -11,8 +11,13 @@ import { settingsOf } from '../../shared/settings/settings.ts';
 import { listStores } from '../../shared/stores/bindings.ts';
 import { databaseOf } from '../../shared/stores/directories.ts';
 import { readDatabaseState } from '../../shared/stores/probe-store.ts';
-import { readCounters, sumOperations } from '../../shared/telemetry/counter-store.ts';
-import { type Counter, recordGauge } from '../../shared/telemetry/counters.ts';
+import { readCounters, toActivity } from '../../shared/telemetry/counter-store.ts';
+import {
+  ACCEPTED_RECIPIENTS,
+  type Counter,
+  REFUSED_SUBMISSIONS,
+  recordGauge,
+} from '../../shared/telemetry/counters.ts';
 import {
   type Metric,
   OPEN_METRICS_TYPE,
@@ -56,7 +61,7 @@ async function readCollectors(env: Env): Promise<Metric> {
   return gauge('tessera_collector_alarm', '1 if a collector stopped and waits for an operator.', samples);
 }
 
-function toCounterMetrics(counters: readonly Counter[]): Metric[] {
+function toCounterMetrics(env: Env, counters: readonly Counter[], periodMs: number): Metric[] {
   const of = (wanted: Counter['name']) => counters.filter(({ name }) => name === wanted);
   const operations = of('operations').map(({ label, outcome, count, ms }) => ({
     operation: label,
@@ -83,8 +88,24 @@ function toCounterMetrics(counters: readonly Counter[]): Metric[] {
       help: 'Log lines of level error of this day, by event.',
       samples: of('errors').map(({ label, count }) => ({ labels: { event: label }, value: count })),
     },
-    gauge('tessera_cost_estimate_dollars', 'Estimated cost of the operations of this day, without stored bytes.', [
-      { labels: {}, value: estimateDollars(sumOperations(counters)) },
+    {
+      name: 'tessera_delivery_events',
+      type: 'counter',
+      help: 'Delivery events of Cloudflare Email Service of this day, by what they came to. unknown: of mail that no mailbox here sent.',
+      samples: of('events')
+        .filter(({ label }) => label !== REFUSED_SUBMISSIONS && label !== ACCEPTED_RECIPIENTS)
+        .map(({ label, outcome, count }) => ({ labels: { event: label, outcome }, value: count })),
+    },
+    {
+      name: 'tessera_submissions_refused',
+      type: 'counter',
+      help: 'Submissions of this day that were refused. recorded: in the error queue. counted: beyond its limit of an hour.',
+      samples: of('events')
+        .filter(({ label }) => label === REFUSED_SUBMISSIONS)
+        .map(({ outcome, count }) => ({ labels: { outcome }, value: count })),
+    },
+    gauge('tessera_cost_estimate_dollars', 'Estimated cost of this day, without stored bytes.', [
+      { labels: {}, value: estimateDollars(toActivity(env, counters, periodMs)) },
     ]),
   ];
 }
@@ -104,8 +125,9 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
   const api = createRoutes();
   const guard = authorizeFirst(requireOperator);
   const answer = async (c: Context<JsonApiEnv>) => {
+    const now = createClock(c.env)();
     const [counters, ...gauges] = await Promise.all([
-      readCountersSafely(c.env, createClock(c.env)()),
+      readCountersSafely(c.env, now),
       readGauges(c.env),
       readDatabaseSizes(c.env).then((metric) => [metric]),
       readCollectors(c.env).then((metric) => [metric]),
@@ -114,7 +136,7 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
       gauge('tessera_counters_available', '1 if the counters can be read from Analytics Engine.', [
         { labels: {}, value: counters === null ? 0 : 1 },
       ]),
-      ...(counters === null ? [] : toCounterMetrics(counters)),
+      ...(counters === null ? [] : toCounterMetrics(c.env, counters, now % DAY_MS)),
       ...gauges.flat(),
     ];
     const isOpenMetrics = (c.req.header('accept') ?? '').includes('application/openmetrics-text');
@@ -170,7 +192,7 @@ export async function runMetricsSchedule(controller: ScheduledController, env: E
   const today = now - (now % DAY_MS);
   const counters = await readCounters(env, today - DAY_MS, today);
   if (counters === null) return;
-  const dollars = Math.round(estimateDollars(sumOperations(counters)) * 100) / 100;
+  const dollars = Math.round(estimateDollars(toActivity(env, counters, DAY_MS)) * 100) / 100;
   const { COST_ALARM_DOLLARS: limit } = settingsOf(env);
   logInfo('cost_estimated', { dollars, limit_dollars: limit });
   if (limit > 0 && dollars > limit)

@@ -50,7 +50,7 @@ export function createAccessKeyStore(database: D1Database) {
         .select(
           sql`SELECT ${accessKeyId}, ${userId}, ${secretSealed}, ${createdAt}, ${expiresAt}, NULL WHERE ${valid} < ${max}`,
         );
-      return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes === 1;
+      return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes > 0;
     },
 
     /**
@@ -73,12 +73,12 @@ export function createAccessKeyStore(database: D1Database) {
         .set({ expiresAt: sql`min(coalesce(${accessKey.expiresAt}, ${before.endsAt}), ${before.endsAt})` })
         .where(and(ofUser(userId, before.accessKeyId), sql`${isValid}`));
       const [inserted] = await db.batch([insert, insertIfChanged(db, audit), end, raiseGeneration(db)]);
-      return inserted.meta.changes === 1;
+      return inserted.meta.changes > 0;
     },
 
     async delete(userId: string, accessKeyId: string, audit: AuditRow): Promise<boolean> {
       const gone = db.delete(accessKey).where(ofUser(userId, accessKeyId));
-      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
+      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes > 0;
     },
 
     async recordUse(kind: 'access_key' | 'token', credentialId: string, now: number): Promise<void> {

@@ -78,7 +78,7 @@ export function createLoginStore(database: D1Database) {
      */
     async takeStep(userId: string, step: number, confirmedAt: number): Promise<boolean> {
       const fresh = and(eq(secondFactor.userId, userId), lt(secondFactor.lastStep, step));
-      return (await db.update(secondFactor).set({ lastStep: step, confirmedAt }).where(fresh).run()).meta.changes === 1;
+      return (await db.update(secondFactor).set({ lastStep: step, confirmedAt }).where(fresh).run()).meta.changes > 0;
     },
 
     /** Consumes a recovery code. @returns false if the code is wrong or was used. */
@@ -86,13 +86,13 @@ export function createLoginStore(database: D1Database) {
       if (!row.recoverySha256.includes(codeSha256)) return false;
       const rest = row.recoverySha256.filter((hash) => hash !== codeSha256);
       const unchanged = and(eq(secondFactor.userId, row.userId), eq(secondFactor.recoverySha256, row.recoverySha256));
-      return (await db.update(secondFactor).set({ recoverySha256: rest }).where(unchanged).run()).meta.changes === 1;
+      return (await db.update(secondFactor).set({ recoverySha256: rest }).where(unchanged).run()).meta.changes > 0;
     },
 
     /** Replaces the recovery codes of a user. @returns false if no second factor is enabled. */
     async replaceRecoveryCodes(userId: string, recoverySha256: string[]): Promise<boolean> {
       const enabled = and(eq(secondFactor.userId, userId), isNotNull(secondFactor.confirmedAt));
-      return (await db.update(secondFactor).set({ recoverySha256 }).where(enabled).run()).meta.changes === 1;
+      return (await db.update(secondFactor).set({ recoverySha256 }).where(enabled).run()).meta.changes > 0;
     },
 
     /** Lists sealed TOTP seeds in order of user id, to seal them again with a new MASTER_KEY. */

@@ -67,7 +67,7 @@ export function createOperatorStore(database: D1Database) {
     /** Consumes a TOTP time step of an operator. @returns false if this step or a later one was consumed before. */
     async takeStep(operatorId: string, step: number): Promise<boolean> {
       const fresh = and(eq(operator.operatorId, operatorId), lt(operator.lastStep, step));
-      return (await db.update(operator).set({ lastStep: step }).where(fresh).run()).meta.changes === 1;
+      return (await db.update(operator).set({ lastStep: step }).where(fresh).run()).meta.changes > 0;
     },
 
     async insertSession(row: typeof operatorSession.$inferInsert, audit: AuditRow): Promise<void> {

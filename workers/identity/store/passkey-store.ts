@@ -72,7 +72,7 @@ export function createPasskeyStore(database: D1Database) {
     async recordUse({ passkeyId, counter }: PasskeyRow, newCounter: number, now: number): Promise<boolean> {
       const unchanged = and(eq(passkey.passkeyId, passkeyId), eq(passkey.counter, counter));
       const set = { counter: newCounter, lastUsedAt: now };
-      return (await db.update(passkey).set(set).where(unchanged).run()).meta.changes === 1;
+      return (await db.update(passkey).set(set).where(unchanged).run()).meta.changes > 0;
     },
 
     async renamePasskey(owner: PasskeyOwner, passkeyId: string, name: string): Promise<PasskeyRow | null> {
@@ -86,7 +86,7 @@ export function createPasskeyStore(database: D1Database) {
      */
     async deleteOperatorPasskey(operatorId: string, passkeyId: string): Promise<boolean> {
       const own = isOne({ kind: 'operator', id: operatorId }, passkeyId);
-      return (await db.delete(passkey).where(own).run()).meta.changes === 1;
+      return (await db.delete(passkey).where(own).run()).meta.changes > 0;
     },
 
     /** Deletes a passkey of a user. @returns false if it does not exist, or if the account could not be opened without it. */
@@ -95,7 +95,7 @@ export function createPasskeyStore(database: D1Database) {
       const isPasswordEnough = sql`EXISTS (SELECT 1 FROM ${password}
         WHERE ${password.userId} = ${userId} AND NOT ${password.needsPasskey})`;
       const removable = and(isOne({ kind: 'user', id: userId }, passkeyId), sql`(${isAnother} OR ${isPasswordEnough})`);
-      return (await db.delete(passkey).where(removable).run()).meta.changes === 1;
+      return (await db.delete(passkey).where(removable).run()).meta.changes > 0;
     },
 
     /** Reads how an account logs in: whether it has a password, and whether that needs a passkey too. */
@@ -111,13 +111,13 @@ export function createPasskeyStore(database: D1Database) {
     /** Sets whether a login by password needs a passkey. @returns false if the user has no passkey or no password. */
     async requirePasskey(userId: string, needsPasskey: boolean): Promise<boolean> {
       const allowed = needsPasskey ? and(eq(password.userId, userId), hasPasskey(userId)) : eq(password.userId, userId);
-      return (await db.update(password).set({ needsPasskey }).where(allowed).run()).meta.changes === 1;
+      return (await db.update(password).set({ needsPasskey }).where(allowed).run()).meta.changes > 0;
     },
 
     /** Deletes the password, so that only passkeys open the account. @returns false if the user has no passkey or no password. */
     async deletePassword(userId: string): Promise<boolean> {
       const allowed = and(eq(password.userId, userId), hasPasskey(userId));
-      return (await db.delete(password).where(allowed).run()).meta.changes === 1;
+      return (await db.delete(password).where(allowed).run()).meta.changes > 0;
     },
   };
 }

@@ -86,7 +86,7 @@ export function createRecoveryStore(database: D1Database) {
            ON CONFLICT (one) DO UPDATE SET generation = generation + 1`,
         ),
       ]);
-      return set?.meta.changes === 1;
+      return (set?.meta.changes ?? 0) > 0;
     },
 
     async findRecoveryAddress(userId: string): Promise<RecoveryAddressRow | null> {

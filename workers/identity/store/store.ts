@@ -177,7 +177,7 @@ export function createIdentityStore(database: D1Database) {
         .update(user)
         .set({ suspendedAt })
         .where(and(eq(user.userId, userId), isOther));
-      return (await db.batch([change, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
+      return (await db.batch([change, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes > 0;
     },
 
     /** @returns those of the given user ids whose users are suspended. */
@@ -212,12 +212,12 @@ export function createIdentityStore(database: D1Database) {
     /** Inserts an access key. @returns false if the key id is taken. */
     async insertAccessKey(row: typeof accessKey.$inferInsert, audit: AuditRow): Promise<boolean> {
       const insert = db.insert(accessKey).values(row).onConflictDoNothing();
-      return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes === 1;
+      return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes > 0;
     },
 
     async deleteAccessKey(accessKeyId: string, audit: AuditRow): Promise<boolean> {
       const gone = db.delete(accessKey).where(eq(accessKey.accessKeyId, accessKeyId));
-      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
+      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes > 0;
     },
 
     /** Lists sealed secrets of access keys in order of key id, to seal them again with a new MASTER_KEY. */
@@ -306,7 +306,7 @@ export function createIdentityStore(database: D1Database) {
 
     async deletePolicy(userId: string, name: string, audit: AuditRow): Promise<boolean> {
       const gone = db.delete(policy).where(and(eq(policy.userId, userId), eq(policy.name, name)));
-      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes === 1;
+      return (await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes > 0;
     },
   };
 }

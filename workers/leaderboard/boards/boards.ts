@@ -1,6 +1,6 @@
 /** The boards: `default`, the monthly board of the specification, and those that operators created. */
 import { POINTS_MAX } from '../../../durable-objects/leaderboard/protocol.ts';
-import { DEFAULT_RULES, DEFAULT_TITLE } from '../domain/score-rules.ts';
+import { type BoardRules, DEFAULT_RULES, DEFAULT_TITLE } from '../domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from '../domain/season-name.ts';
 import { type BoardRow, createBoardStore } from '../records/board-store.ts';
 
@@ -19,6 +19,15 @@ export const DEFAULT_BOARD: Board = {
   isPublic: true,
   logo: null,
   pointsMax: POINTS_MAX,
+  pointsPerDayMax: null,
+  pointsPerDayBefore: null,
+  rulesFrom: 0,
+};
+
+/** The rules of a board that its shards apply. */
+export const rulesOf = (board: Board): BoardRules => {
+  const { sort, operator, pointsPerDayMax, pointsPerDayBefore, rulesFrom: from } = board;
+  return { sort, operator, from, pointsPerDayMax, pointsPerDayBefore };
 };
 
 export const toBoard = (row: BoardRow): Board =>
@@ -28,8 +37,8 @@ export const toBoard = (row: BoardRow): Board =>
 
 /** The row of the board `default`, which stores its title. The other columns repeat its fixed rules. */
 export const toDefaultRow = (title: string, createdAt: number): BoardRow => {
-  const { board, sort, operator, period, isPublic, pointsMax } = DEFAULT_BOARD;
-  return { board, id: '', title, sort, operator, period, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
+  const { ref: _, ...fixed } = DEFAULT_BOARD;
+  return { ...fixed, id: '', title, createdAt, deletedAt: null };
 };
 
 interface Known {
@@ -39,6 +48,11 @@ interface Known {
 
 /** Time for which an isolate caches a board. Until then it uses a changed or deleted board in its old form. */
 export const BOARD_KNOWN_MS = 10_000;
+/**
+ * Time after which a changed limit per day holds. By then no isolate caches the former one, and no post that brought it still waits for
+ * its shard.
+ */
+export const RULES_AFTER_MS = 3 * BOARD_KNOWN_MS;
 const KNOWN_MAX = 256;
 const known = new Map<string, Known>();
 

@@ -10,6 +10,25 @@ export interface ScoreRules {
   readonly operator: (typeof OPERATORS)[number];
 }
 
+/**
+ * The rules of a board as a shard knows them. They come with each post, and the shard keeps the newest. Sort and operator never
+ * change; the limit changes at a stated moment.
+ */
+export interface BoardRules extends ScoreRules {
+  /** Time from which they hold, in milliseconds since 1970. It is also their version: newer rules have a later time. */
+  readonly from: number;
+  /** Maximum of points that a player gets in a day of UTC; null without a limit. */
+  readonly pointsPerDayMax: number | null;
+  /** The limit before `from`. */
+  readonly pointsPerDayBefore: number | null;
+}
+
+/** The limit of points per day at a time, in milliseconds since 1970; null without a limit. */
+export const pointsPerDayAt = (
+  { from, pointsPerDayMax, pointsPerDayBefore }: BoardRules,
+  now: number,
+): number | null => (now < from ? pointsPerDayBefore : pointsPerDayMax);
+
 export const DEFAULT_RULES: ScoreRules = { sort: 'desc', operator: 'sum' };
 /** Title of the board `default` until an operator gives it another one. */
 export const DEFAULT_TITLE = 'Leaderboard';

@@ -23,6 +23,27 @@ export function compareStandings(a: StandingKey, b: StandingKey): number {
   return a.userId < b.userId ? -1 : a.userId > b.userId ? 1 : 0;
 }
 
+/**
+ * Whether ranks of some players agree with each other and with the scores: equal scores have one rank, and a lower score has at least
+ * as many players above it as are here. Counts of different times may disagree.
+ */
+export function agreeRanks(entries: readonly RankedEntry[]): boolean {
+  return settleRanks(entries).every(({ rank }, i) => rank === entries[i]?.rank);
+}
+
+/** Raises ranks until they agree (`agreeRanks`). @returns the entries in the same order. */
+export function settleRanks<T extends RankedEntry>(entries: readonly T[]): T[] {
+  const settled = new Map<number, number>();
+  const scores = [...Map.groupBy(entries, ({ score }) => score)].sort(([a], [b]) => b - a);
+  let least = 1;
+  for (const [score, tied] of scores) {
+    const rank = Math.max(least, ...tied.map((entry) => entry.rank));
+    settled.set(score, rank);
+    least = rank + tied.length;
+  }
+  return entries.map((entry) => ({ ...entry, rank: settled.get(entry.score) ?? entry.rank }));
+}
+
 /** Merges ordered lists of players in list order. Keeps the best `limit` entries. */
 export function mergeStandings<T extends StandingKey>(lists: readonly (readonly T[])[], limit: number): T[] {
   return lists.flat().sort(compareStandings).slice(0, limit);

@@ -32,6 +32,10 @@ export const toEntryJson = (rules: ScoreRules, { userId, userName, rank, score }
   score: mirror(rules, score),
 });
 
+/** The rank of a player who was written. It may be an estimate; that of a read is never one. */
+export const toRankJson = <R extends number | null>({ rank, isEstimated }: { rank: R; isEstimated?: boolean }) =>
+  isEstimated && rank !== null ? { rank, rank_exact: false as const } : { rank };
+
 /** Parses a cursor. It contains the name of its season, so that its pages continue in that season after the month's end. */
 export function readCursor(cursor: string): { season: string; key: StandingKey } | null {
   const [season, score, reached, userId, ...more] = decodeCursor(cursor) ?? [];

@@ -8,6 +8,21 @@ type LogoRow = typeof boardLogo.$inferSelect;
 
 const isCreated = ne(board.board, 'default');
 
+/** The columns that a change of a board sets. */
+function toChanges({ title, isPublic, pointsMax, pointsPerDayMax }: BoardRow, now: number, changesFrom: number) {
+  const isChanged = sql`${board.pointsPerDayMax} IS NOT ${pointsPerDayMax}`;
+  return {
+    title,
+    isPublic,
+    pointsMax,
+    pointsPerDayMax,
+    pointsPerDayBefore: sql`CASE WHEN ${isChanged} AND ${board.rulesFrom} <= ${now}
+      THEN ${board.pointsPerDayMax} ELSE ${board.pointsPerDayBefore} END`,
+    // Two changes in one millisecond have different times, because shards keep the rules with the later one.
+    rulesFrom: sql`CASE WHEN ${isChanged} THEN max(${changesFrom}, ${board.rulesFrom} + 1) ELSE ${board.rulesFrom} END`,
+  };
+}
+
 export function createBoardStore(directory: D1Database) {
   const db = drizzle(directory);
   return {
@@ -30,18 +45,19 @@ export function createBoardStore(directory: D1Database) {
     },
 
     /**
-     * Creates a board, or changes title, visibility and limit of the board with this name and the same rules.
+     * Creates a board, or changes title, visibility and limits of the board with this name and the same rules. A changed limit per
+     * day holds from `changesFrom` on; until then, the one that holds at `now`.
      * @returns the board of this name, which may have other rules.
      */
-    async put(row: BoardRow): Promise<BoardRow> {
-      const { title, sort, operator, period, isPublic, pointsMax } = row;
+    async put(row: BoardRow, now: number, changesFrom: number): Promise<BoardRow> {
+      const { sort, operator, period } = row;
       const isSame = sql`${board.sort} = ${sort} AND ${board.operator} = ${operator} AND ${board.period} = ${period}`;
       await db
         .insert(board)
         .values(row)
         .onConflictDoUpdate({
           target: board.board,
-          set: { title, isPublic, pointsMax },
+          set: toChanges(row, now, changesFrom),
           setWhere: sql`${isSame} AND ${board.deletedAt} IS NULL`,
         });
       return (await db.select().from(board).where(eq(board.board, row.board)).get()) as BoardRow;

@@ -16,6 +16,12 @@ export const board = sqliteTable('board', {
   period: text('period').notNull().$type<Period>(),
   isPublic: integer('is_public', { mode: 'boolean' }).notNull(),
   pointsMax: integer('points_max').notNull(),
+  /** Maximum of points that a player gets in a day of UTC, from `rules_from` on; null without a limit. */
+  pointsPerDayMax: integer('points_per_day_max'),
+  /** The limit before `rules_from`. */
+  pointsPerDayBefore: integer('points_per_day_before'),
+  /** Time from which `points_per_day_max` holds; 0 if it never changed. */
+  rulesFrom: integer('rules_from').notNull().default(0),
   /** Hash of the board's logo, whose bytes are in `board_logo`; null without a logo. */
   logo: text('logo'),
   createdAt: integer('created_at').notNull(),

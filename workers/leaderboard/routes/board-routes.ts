@@ -1,5 +1,5 @@
 /** Routes of boards. Operators create, change and delete boards. Everyone may list and read the public ones. */
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
 import { requireOperator, requireOperatorOrScope } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit/audit.ts';
@@ -15,7 +15,15 @@ import {
 } from '../../shared/json/json-api.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { type Board, DEFAULT_BOARD, findBoard, forgetBoard, toBoard, toDefaultRow } from '../boards/boards.ts';
+import {
+  type Board,
+  DEFAULT_BOARD,
+  findBoard,
+  forgetBoard,
+  RULES_AFTER_MS,
+  toBoard,
+  toDefaultRow,
+} from '../boards/boards.ts';
 import { boardParamsSchema, boardRulesSchema, boardSchema, defaultBoardSchema, logoPath } from '../contract.ts';
 import { type BoardRow, createBoardStore } from '../records/board-store.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
@@ -63,7 +71,8 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     const { board, ...fixed } = toBoardJson(DEFAULT_BOARD, null);
     const isSame = Object.entries(rules).every(([name, value]) => value === fixed[name as keyof typeof fixed]);
     if (!isSame) return sendProblem(c, toProblem({ kind: 'default_rules_fixed' }));
-    const row = await createBoardStore(c.env.DIRECTORY).put(toDefaultRow(title, createClock(c.env)()));
+    const now = createClock(c.env)();
+    const row = await createBoardStore(c.env.DIRECTORY).put(toDefaultRow(title, now), now, now);
     await recordAudit(c, 'board.put', { type: 'board', id: board }, { title, public: true });
     return c.json(toBoardJson(toBoard(row), null), 200);
   });
@@ -78,14 +87,12 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(put, async (c) => {
     const { board } = c.req.valid('param');
-    const { public: isPublic, max_points_per_post: pointsMax, ...rules } = c.req.valid('json');
-    const createdAt = createClock(c.env)();
-    const id = crypto.randomUUID().slice(0, 8);
-    const wanted = { ...rules, board, id, isPublic, pointsMax, logo: null, createdAt, deletedAt: null };
-    const written = await putBoard(c.env, wanted);
+    const written = await putBoard(c.env, toNewRow(board, c.req.valid('json'), createClock(c.env)()));
     forgetBoard(board);
     if (!written.ok) return sendProblem(c, toProblem(written.error));
-    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title: rules.title, public: isPublic });
+    const { title, isPublic, pointsPerDayMax } = written.value;
+    const details = { title, public: isPublic, max_points_per_day: pointsPerDayMax ?? undefined };
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, details);
     return c.json(toBoardJson(toBoard(written.value), written.value.createdAt), 200);
   });
 
@@ -126,11 +133,21 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
 }
 
+/** The row of a board that is created now. Its limits hold from the start. */
+function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, createdAt: number): BoardRow {
+  const { public: isPublic, max_points_per_post: pointsMax, max_points_per_day: pointsPerDayMax, ...fixed } = rules;
+  const limits = { pointsMax, pointsPerDayMax, pointsPerDayBefore: pointsPerDayMax };
+  const id = crypto.randomUUID().slice(0, 8);
+  const rulesFrom = pointsPerDayMax === null ? 0 : createdAt;
+  return { ...fixed, ...limits, rulesFrom, board, id, isPublic, logo: null, createdAt, deletedAt: null };
+}
+
 async function putBoard(env: Env, wanted: BoardRow): Promise<Result<BoardRow, LeaderboardError>> {
+  if (wanted.pointsPerDayMax !== null && wanted.operator !== 'sum') return err({ kind: 'no_sum_to_limit' });
   const store = createBoardStore(env.DIRECTORY);
   const isFull = (await store.find(wanted.board)) === null && (await store.count()) >= BOARDS_MAX;
   if (isFull) return err({ kind: 'too_many_boards', boardsMax: BOARDS_MAX });
-  const written = await store.put(wanted);
+  const written = await store.put(wanted, wanted.createdAt, wanted.createdAt + RULES_AFTER_MS);
   if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
   const isSame =
     written.sort === wanted.sort && written.operator === wanted.operator && written.period === wanted.period;
@@ -154,6 +171,8 @@ const toBoardJson = (board: Board, createdAt: number | null) => ({
   period: board.period,
   public: board.isPublic,
   max_points_per_post: board.pointsMax,
+  max_points_per_day: board.pointsPerDayMax,
+  max_points_per_day_from: board.rulesFrom === 0 ? null : new Date(board.rulesFrom).toISOString(),
   logo: board.logo === null ? null : logoPath(board.board, board.logo),
   created_at: createdAt === null ? null : new Date(createdAt).toISOString(),
 });

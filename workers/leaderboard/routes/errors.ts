@@ -1,11 +1,18 @@
 /** Every error of the leaderboard, with its problem in the API. */
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { UNAVAILABLE } from '../objects.ts';
-import type { WriteError } from '../score-writer.ts';
+import type { WriteError } from '../write-results.ts';
 
 export type LeaderboardError =
   | WriteError
-  | { readonly kind: 'board_rules_fixed' | 'default_rules_fixed' | 'default_not_deletable' | 'board_being_deleted' }
+  | {
+      readonly kind:
+        | 'board_rules_fixed'
+        | 'no_sum_to_limit'
+        | 'default_rules_fixed'
+        | 'default_not_deletable'
+        | 'board_being_deleted';
+    }
   | { readonly kind: 'bad_logo' | 'private_url' | 'unknown_player' }
   | { readonly kind: 'no_webhook' | 'no_logo'; readonly board: string }
   | { readonly kind: 'too_many_boards'; readonly boardsMax: number }
@@ -29,6 +36,8 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(409, 'board_rules_fixed', 'Of the board default, only the title and the logo can change.');
     case 'default_not_deletable':
       return problem(409, 'board_rules_fixed', 'The board default cannot be deleted.');
+    case 'no_sum_to_limit':
+      return problem(400, 'invalid_request', 'max_points_per_day needs the operator sum.');
     case 'too_many_boards':
       return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards.`);
     case 'board_being_deleted':
@@ -43,6 +52,10 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(400, 'invalid_request', 'url must be an https address of a public host.');
     case 'too_many_points':
       return problem(400, 'invalid_request', `points exceed ${error.pointsMax}, the limit of the board.`);
+    case 'points_per_day_exceeded': {
+      const { pointsMax, pointsLeft } = error;
+      return problem(409, error.kind, `A player gets ${pointsMax} points per day (UTC). ${pointsLeft} are left today.`);
+    }
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':

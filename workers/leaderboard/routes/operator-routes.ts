@@ -7,10 +7,11 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { type Board, findBoard } from '../boards/boards.ts';
-import { userIdSchema } from '../contract.ts';
+import { rankExactSchema, userIdSchema } from '../contract.ts';
 import { mirror } from '../domain/score-rules.ts';
 import { readSeason, seasonAt, seasonNamed } from '../domain/season-name.ts';
 import { shardOf } from '../domain/shard-map.ts';
+import { toRankJson } from '../domain/standings-json.ts';
 import { seasonStub, shardStub, within } from '../objects.ts';
 import { createSeasonStore } from '../records/season-store.ts';
 import { findSeason, type Season, toSeason } from '../seasons/seasons.ts';
@@ -37,6 +38,7 @@ const correctedSchema = z.object({
     user_name: z.string(),
     score: z.int(),
     rank: z.int().nullable().openapi({ description: 'Null while hidden' }),
+    rank_exact: rankExactSchema,
     season: z.string(),
     hidden: z.boolean(),
   }),
@@ -81,9 +83,9 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): v
     };
     const corrected = await player.value.correct(change);
     if (corrected === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
-    const { userName, rank, isHidden } = corrected;
+    const { userName, rank, isEstimated = false, isHidden } = corrected;
     const shown = { score: mirror(rules, corrected.score), season: label, hidden: isHidden };
-    const user_info = { user_id: userId, user_name: userName, rank, ...shown };
+    const user_info = { user_id: userId, user_name: userName, ...toRankJson({ rank, isEstimated }), ...shown };
     return c.json({ user_info }, 200);
   });
 

@@ -21,7 +21,10 @@ import {
   scoredSchema,
   type UpdateJson,
 } from '../contract.ts';
-import { type WriteResult, type WrittenScore, writeScores } from '../score-writer.ts';
+import { toRankJson } from '../domain/standings-json.ts';
+import { writeScores } from '../score-writer.ts';
+import type { WriteResult, WrittenScore } from '../write-results.ts';
+import { readRegion } from './callers.ts';
 import { toProblem } from './errors.ts';
 import { boardOf, type Mount } from './mounts.ts';
 
@@ -48,7 +51,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     },
   });
   api.openapi(single, async (c) => {
-    const [result] = await writeScores(c.env, [toUpdate(c.req.valid('json'))], boardOf(c));
+    const [result] = await writeScores(c.env, [toUpdate(c.req.valid('json'))], boardOf(c), readRegion(c));
     if (result === undefined) throw new Error('an update has a result');
     return result.ok ? c.json(toScoredJson(result.value), 200) : sendProblem(c, toProblem(result.error));
   });
@@ -69,7 +72,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   api.openapi(batch, async (c) => {
     const parsed = c.req.valid('json').updates.map((update) => mount.update.safeParse(update));
     const good = parsed.flatMap((each) => (each.success ? [toUpdate(each.data)] : []));
-    const written: WriteResult[] = await writeScores(c.env, good, boardOf(c));
+    const written: WriteResult[] = await writeScores(c.env, good, boardOf(c), readRegion(c));
     let next = 0;
     const updates = c.req.valid('json').updates;
     const refuse = (place: number, problem: Problem): RefusedUpdate =>
@@ -111,8 +114,8 @@ const toUpdate = ({ user_id, points, user_name, event_id, season }: UpdateJson) 
   season,
 });
 
-const toScoredJson = ({ userId, userName, score, rank, season, isDuplicate, asOf, writtenAt }: WrittenScore) => ({
-  user_info: { user_id: userId, user_name: userName, score, rank, season },
+const toScoredJson = ({ userId, userName, score, season, isDuplicate, asOf, writtenAt, ...counted }: WrittenScore) => ({
+  user_info: { user_id: userId, user_name: userName, score, ...toRankJson(counted), season },
   duplicate: isDuplicate,
   as_of: new Date(asOf).toISOString(),
   written_at: new Date(writtenAt).toISOString(),

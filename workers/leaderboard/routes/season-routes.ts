@@ -11,13 +11,14 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { distributionQuerySchema, distributionSchema, exportQuerySchema, shardsSchema } from '../contract.ts';
 import { toCsvCell } from '../domain/csv-cell.ts';
 import { mirror, type ScoreRules } from '../domain/score-rules.ts';
 import { readSeason } from '../domain/season-name.ts';
 import type { RankedEntry } from '../domain/standing.ts';
-import { seasonStub, UnavailableError } from '../objects.ts';
+import { seasonStub, UnavailableError, within } from '../objects.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
 import { findSeason, forgetSeason, toSeason } from '../seasons/seasons.ts';
 import { readShards } from '../seasons/shard-status.ts';
@@ -37,6 +38,10 @@ const seasonSchema = z
 
 /** Maximum number of parts (files or pages) of an export. Each takes two calls, and the platform allows 10,000 per request. */
 const EXPORT_PARTS_MAX = 4_500;
+/** Time limit of a call to a season object that asks one of its shards. */
+const ACCEPT_MS = 5_000;
+
+const NO_SHARD = problem(404, 'unknown_shard', 'The season has no shard of this number.');
 
 const paramsOf = (mount: Mount) => z.object({ ...mount.params, season: mount.season });
 
@@ -183,6 +188,33 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
       return { shard, available: isAvailable, players, as_of: new Date(asOf).toISOString() };
     });
     return c.json({ season: label, available: found !== null, data }, 200);
+  });
+}
+
+/** Continues with the players that a shard still has. It answers nothing while it has far fewer players than before. */
+export function addShardLoss(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
+  const accept = createRoute({
+    ...OPERATOR,
+    method: 'post',
+    path: `${mount.prefix}/seasons/{season}/shards/{shard}/accept-loss`,
+    operationId: mount.idOf('acceptShardLoss'),
+    summary: 'Continue with the players that a shard still has, after it lost others',
+    request: { params: paramsOf(mount).extend({ shard: z.coerce.number().int().min(0) }) },
+    responses: {
+      200: jsonContent(z.object({ shard: z.int(), players: z.int() }), 'The players that the shard has'),
+      ...problemResponses(400, 401, 403, 404, 409, 503),
+    },
+  });
+  api.openapi(accept, async (c) => {
+    const { season: label, shard } = c.req.valid('param');
+    const season = await findSeason(c.env, label, createClock(c.env)(), boardOf(c));
+    if (!season.ok) return sendProblem(c, toProblem(season.error));
+    if (season.value.archive !== null) return sendProblem(c, toProblem({ kind: 'not_current', season: label }));
+    if (shard >= season.value.shards) return sendProblem(c, NO_SHARD);
+    const name = season.value.season;
+    await recordAudit(c, 'season.accept_loss', { type: 'season', id: name }, { shard });
+    const accepted = seasonStub(c.env, name).acceptLoss(season.value, shard);
+    return c.json({ shard, players: await within(name, ACCEPT_MS, accepted) }, 200);
   });
 }
 

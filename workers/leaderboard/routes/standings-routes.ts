@@ -32,10 +32,10 @@ import {
 import { readSeason } from '../domain/season-name.ts';
 import { compareStandings, rankRun, type StandingKey } from '../domain/standing.ts';
 import { readCursor, toEntryJson, toListJson } from '../domain/standings-json.ts';
-import { regionOf, UnavailableError, viewStub, within } from '../objects.ts';
+import { UnavailableError, viewStub, within } from '../objects.ts';
 import type { Season } from '../seasons/seasons.ts';
 import { openStandings } from '../standings/standings-opening.ts';
-import { PUBLIC } from './callers.ts';
+import { PUBLIC, readRegion } from './callers.ts';
 import { toProblem } from './errors.ts';
 import { boardOf, type Mount } from './mounts.ts';
 
@@ -177,9 +177,6 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
 const isLive = (c: Context<JsonApiEnv>): boolean =>
   c.req.header('upgrade')?.toLowerCase() === 'websocket' ||
   (c.req.header('accept') ?? '').includes('text/event-stream');
-
-const readRegion = (c: Context<JsonApiEnv>): string =>
-  regionOf((c.req.raw.cf as { continent?: string } | undefined)?.continent);
 
 /**
  * Waits until our clock reaches a time that came from the clock of another machine.

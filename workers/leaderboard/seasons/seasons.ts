@@ -1,10 +1,10 @@
 /** Resolves the board and the season of a request, and the season's state. */
 
-import type { SeasonAddress } from '../../../durable-objects/leaderboard/protocol.ts';
+import { EVENT_RETENTION_MS, type SeasonAddress } from '../../../durable-objects/leaderboard/protocol.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
 import { type Board, findBoard } from '../boards/boards.ts';
-import { seasonAt, seasonNamed } from '../domain/season-name.ts';
+import { previousSeason, readSeason, seasonAt, seasonNamed } from '../domain/season-name.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
 
 export interface Season extends SeasonAddress, Readonly<Pick<SeasonRow, 'archive' | 'erasedAt'>> {
@@ -55,6 +55,42 @@ export async function findSeasonOf(
       ? cached.row
       : await readRow(env, wanted, wanted === current, now);
   return row === null ? err({ kind: 'unknown_season', season: label ?? '' }) : ok(toSeason(row, now));
+}
+
+/**
+ * Finds the season of a post. One whose objects are erased is sealed, and so is a past one without a row: it had no players.
+ * @param label label of its period; default: the current one.
+ */
+export async function findOpenSeason(
+  env: Env,
+  board: Board,
+  label: string | undefined,
+  now: number,
+): Promise<Result<Season, SeasonError | { readonly kind: 'season_sealed' }>> {
+  const season = await findSeasonOf(env, board, label, now);
+  if (season.ok) return season.value.erasedAt === null ? season : err({ kind: 'season_sealed' });
+  const name = label === undefined ? null : seasonNamed(label, board);
+  return name !== null && name < seasonAt(now, board) ? err({ kind: 'season_sealed' }) : season;
+}
+
+/** Time for which an isolate caches whether an earlier season exists. Until then, posts do not notice that it was created or erased. */
+const PREVIOUS_KNOWN_MS = 10_000;
+
+/**
+ * Finds the earlier seasons whose events may be repeated: those that ended less than `EVENT_RETENTION_MS` ago. The season that
+ * counted an event answers its retry.
+ */
+export async function findPreviousSeasons(env: Env, board: Board, season: Season, now: number): Promise<Season[]> {
+  const seasons: Season[] = [];
+  let name: string | null = season.state === 'current' ? season.season : null;
+  // The start of a season is the end of the previous one.
+  while (name !== null && now - readSeason(name).startsAt <= EVENT_RETENTION_MS) {
+    name = previousSeason(name);
+    if (name === null) break;
+    const found = await findSeasonOf(env, board, readSeason(name).label, now, PREVIOUS_KNOWN_MS);
+    if (found.ok && found.value.erasedAt === null) seasons.push(found.value);
+  }
+  return seasons;
 }
 
 async function readRow(env: Env, name: string, isCurrent: boolean, now: number): Promise<SeasonRow | null> {

@@ -5,12 +5,14 @@
 
 import {
   addressesOf,
+  type CountedEntry,
   LIST_END,
   LIST_START,
   type RankPlace,
   type ScoreRange,
   type ShardAddress,
   type ShardRun,
+  type ShardStandings,
   type Standings,
   type StandingsPage,
   type StandingsReader,
@@ -22,7 +24,15 @@ import { logError } from '../../shared/telemetry/log.ts';
 import type { Distribution } from '../domain/distribution.ts';
 import { RunMerger } from '../domain/run-merger.ts';
 import { shardOf } from '../domain/shard-map.ts';
-import { mergeStandings, type RankedEntry, rankRun, type StandingKey, type TopEntry } from '../domain/standing.ts';
+import {
+  agreeRanks,
+  mergeStandings,
+  type RankedEntry,
+  rankRun,
+  type StandingKey,
+  settleRanks,
+  type TopEntry,
+} from '../domain/standing.ts';
 import { toFirstPage } from '../domain/standings-json.ts';
 import { countAboveIn, seasonStub, shardStub, toViewName, UnavailableError, viewStub, within } from '../objects.ts';
 import type { Season } from '../seasons/seasons.ts';
@@ -36,6 +46,8 @@ const EXPORT_ROWS = 2_048;
 /** The next integer is still exact. */
 const SCORE_MAX = Number.MAX_SAFE_INTEGER - 1;
 const SCORES_PER_QUESTION = 15;
+/** Stands for the answer of a season object that does not answer. The shards then find the rank, from score 0 on. */
+const NO_COUNTS = { low: 0, high: 0, asOf: Number.NEGATIVE_INFINITY };
 
 /** A call to one shard. */
 type Question<T> = (shard: ReturnType<typeof shardStub>, address: ShardAddress) => Promise<T>;
@@ -86,10 +98,12 @@ export class LiveStandings implements StandingsReader {
   async keyAtRank(rank: number, isExact: boolean, minAsOf = 0): Promise<RankPlace> {
     const { season } = this.#season;
     const now = this.#now();
-    const counted = await within(season, READ_MS, seasonStub(this.#env, season).findRank(this.#season, rank));
+    const counted = await ask(season, () => seasonStub(this.#env, season).findRank(this.#season, rank)).catch(
+      () => NO_COUNTS,
+    );
     if (counted === null && !isExact && minAsOf === 0) return { key: LIST_END, asOf: now };
     const isRecent = !isExact && counted !== null && counted.asOf >= minAsOf;
-    const range = isRecent ? counted : await this.#findRange(counted ?? { low: 0, high: 0 }, rank);
+    const range = isRecent ? counted : await this.#findRange(counted ?? NO_COUNTS, rank);
     if (range === null) return { key: LIST_END, asOf: now };
     return { key: startOf(await this.#scoreAtRank(range, rank)), asOf: isRecent ? counted.asOf : now };
   }
@@ -127,8 +141,29 @@ export class LiveStandings implements StandingsReader {
     return low;
   }
 
+  /** Finds players. If the shards' last counts do not decide the ranks, or are too old, every shard counts the players above. */
   async standings(userIds: readonly string[], isExact: boolean, minAsOf = 0): Promise<Standings> {
     const asOf = this.#now();
+    const known = await this.#find(userIds);
+    const isRecent = known.asOf >= minAsOf;
+    const found = known.entries.filter((entry) => entry !== null);
+    const isCertain = isRecent && agreeRanks(found) && !found.some(({ isEstimated }) => isEstimated);
+    if (!isExact && isCertain) return { ...known, entries: known.entries.map((entry) => entry && toRanked(entry)) };
+    const scores = [ALL, ...new Set(found.map(({ score }) => score))];
+    const count: Question<number[]> = (shard, address) => shard.countAbove(address, scores);
+    const { answers, missing } = await this.#ask(count, isExact || !isRecent);
+    const above = new Map(scores.map((score, i) => [score, sum(answers, (counts) => counts[i] ?? 0)]));
+    const ranked = found.map((entry) => ({ ...toRanked(entry), rank: 1 + (above.get(entry.score) ?? 0) }));
+    const all = await this.#addMissing(ranked, above.get(ALL) ?? 0, missing, asOf);
+    // A score may have changed between the two questions.
+    const settled = settleRanks(all.entries);
+    const byId = new Map(settled.map((entry) => [entry.userId, entry]));
+    const players = Math.max(all.players, ...settled.map(({ rank }) => rank));
+    return { ...all, players, entries: userIds.map((userId) => byId.get(userId) ?? null) };
+  }
+
+  /** Asks the shards of some players for what they know. */
+  async #find(userIds: readonly string[]): Promise<ShardStandings> {
     const { season, shards } = this.#season;
     const groups = Map.groupBy(new Set(userIds), (userId) => shardOf(userId, shards));
     const answers = await Promise.all(
@@ -139,20 +174,16 @@ export class LiveStandings implements StandingsReader {
     const found = answers.flatMap(({ entries }) => entries.filter((entry) => entry !== null));
     const byId = new Map(found.map((entry) => [entry.userId, entry]));
     const entries = userIds.map((userId) => byId.get(userId) ?? null);
-    const oldest = Math.min(...answers.map((answer) => answer.asOf));
-    if (!isExact && oldest >= minAsOf) return { entries, players: answers[0]?.players ?? 0, asOf: oldest };
-    const scores = [ALL, ...new Set(found.map(({ score }) => score))];
-    const counts = await this.#countAbove(scores);
-    const above = new Map(scores.map((score, i) => [score, counts[i] as number]));
-    const exact = entries.map((entry) => entry && { ...entry, rank: 1 + (above.get(entry.score) ?? 0) });
-    return { entries: exact, players: above.get(ALL) ?? 0, asOf };
+    const asOf = Math.min(...answers.map((answer) => answer.asOf));
+    return { entries, players: answers[0]?.players ?? 0, asOf };
   }
 
   async neighbors(userId: string, radius: number, isExact: boolean) {
     for (let attempt = 1; ; attempt++) {
       const asOf = this.#now();
-      const me = (await this.standings([userId], false)).entries[0];
-      if (!me) return null;
+      const [found] = (await this.#find([userId])).entries;
+      if (!found) return null;
+      const me = toRanked(found);
       const { answers, missing } = await this.#ask((shard, address) => shard.run(address, me, radius, radius), isExact);
       if (!answers.some((run) => run.hasKey) && attempt < MOVED_ATTEMPTS) continue;
       const before = merge(answers, 'before', Number.POSITIVE_INFINITY);
@@ -166,7 +197,8 @@ export class LiveStandings implements StandingsReader {
               (await this.#ask((shard, address) => shard.countAbove(address, [first.score]), isExact)).answers,
               (counts) => counts[0] ?? 0,
             );
-      return this.#addMissing(rankRun(list, place, 1 + above), 0, missing, asOf);
+      // A score may have changed since the first question: no more players are above the first one than are before it.
+      return this.#addMissing(rankRun(list, place, 1 + Math.min(above, place)), 0, missing, asOf);
     }
   }
 
@@ -175,7 +207,7 @@ export class LiveStandings implements StandingsReader {
   }
 
   async *rows(after: string | null): AsyncGenerator<readonly RankedEntry[] | null> {
-    const me = after === null ? LIST_START : (await this.standings([after], true)).entries[0];
+    const me = after === null ? LIST_START : (await this.#find([after])).entries[0];
     if (!me) return yield null;
     const { answers } = await this.#ask((shard, address) => shard.run(address, me, 0, 0), true);
     const { season, shards } = this.#season;
@@ -240,6 +272,10 @@ export class LiveStandings implements StandingsReader {
     };
   }
 }
+
+const toRanked = ({ userId, userName, score, reached, rank }: CountedEntry): RankedEntry => {
+  return { userId, userName, score, reached, rank };
+};
 
 const merge = (runs: readonly ShardRun[], side: 'before' | 'after', limit: number): TopEntry[] =>
   mergeStandings(

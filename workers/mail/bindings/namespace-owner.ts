@@ -20,7 +20,8 @@ const OWNER_OBJECT = 'owner of the namespace';
 /** Timeout of the health check's call, less than the 3 seconds that the health check waits for its stores. */
 const PROBE_MS = 2_000;
 
-const openOwner = (env: Env) => openMailbox(env, OWNER_OBJECT);
+/** Opens the object that keeps facts about all mailboxes. */
+export const openOwner = (env: Env) => openMailbox(env, OWNER_OBJECT);
 
 async function readStoredOwner(bucket: R2Bucket): Promise<NamespaceOwner | null> {
   const object = await bucket.get(OWNER_KEY);

@@ -3,8 +3,9 @@
  * - `held`: becomes `queued` when the hold ends, or `canceled`.
  * - `queued`, `deferred`: wait for an attempt. It leads to `sent`, `delivered` or `failed`, or to `deferred` after a reply 4xx, an
  * unknown outcome or without a connection. After the expiry, it leads to `failed` instead of `deferred`.
- * - `sent`: another server accepted the message with 250.
- * - `delivered`: the message is stored in a mailbox of this service.
+ * - `sent`: another server accepted the message with 250. What it reports later leads to `delivered` or `failed`
+ * (`delivery-event.ts`).
+ * - `delivered`: the message is stored in a mailbox of this service, or another server reported that it was delivered.
  */
 
 export const RECIPIENT_STATES = ['held', 'queued', 'deferred', 'sent', 'delivered', 'failed', 'canceled'] as const;
@@ -12,9 +13,22 @@ export type RecipientState = (typeof RECIPIENT_STATES)[number];
 
 /** Outcome of one attempt for a recipient. `reply` is the server's last reply, or our own text if there was none. */
 export type AttemptOutcome =
-  | { readonly kind: 'sent' | 'delivered'; readonly code: number; readonly reply: string }
+  | { readonly kind: 'delivered'; readonly code: number; readonly reply: string }
+  /** `reference` is the transport's id of the message, by which its delivery events name it; absent if it reports no events. */
+  | { readonly kind: 'sent'; readonly code: number; readonly reply: string; readonly reference?: string }
   /** A reply 5xx, or a failure that no retry can repair. */
-  | { readonly kind: 'refused'; readonly code: number; readonly reply: string }
+  | {
+      readonly kind: 'refused';
+      readonly code: number;
+      readonly reply: string;
+      /** Set if our own spam or virus check refused the message. It goes back to its author. */
+      readonly isBlocked?: true;
+    }
+  /**
+   * The service's suppression list has the address. `until` is when the entry ends; `never` if it does not end, `unknown` if the list
+   * cannot be read.
+   */
+  | { readonly kind: 'suppressed'; readonly reply: string; readonly until: number | 'never' | 'unknown' }
   /** Retry later: a reply 4xx, no connection, or a check without an answer. `code` is null if no server replied. */
   | { readonly kind: 'deferred'; readonly code: number | null; readonly reply: string }
   /**
@@ -69,6 +83,15 @@ export interface RecipientProgress {
   readonly isUncertain: boolean;
   /** True if the recipient failed because the time for attempts had passed. */
   readonly isExpired: boolean;
+  /** True if the attempt found the address on a suppression list; absent otherwise. */
+  readonly isSuppressed?: true;
+}
+
+interface Attempted {
+  readonly attempts: number;
+  readonly queuedAt: number;
+  readonly isUncertain: boolean;
+  readonly isSuppressed?: boolean;
 }
 
 /**
@@ -77,20 +100,25 @@ export interface RecipientProgress {
  * @param jitter random number from 0 to 1.
  */
 export function decideProgress(
-  before: { readonly attempts: number; readonly queuedAt: number; readonly isUncertain: boolean },
+  before: Attempted,
   outcome: AttemptOutcome,
   now: number,
   jitter: number,
   policy: RetryPolicy = RETRY_POLICY,
 ): RecipientProgress {
   const attempts = before.attempts + 1;
-  const base = { attempts, lastReply: outcome.reply, isUncertain: before.isUncertain, isExpired: false };
+  const { isUncertain } = before;
+  const base = { attempts, lastReply: outcome.reply, isUncertain, isExpired: false };
   switch (outcome.kind) {
     case 'sent':
     case 'delivered':
       return { ...base, state: outcome.kind, nextAttemptAt: null, lastCode: outcome.code };
     case 'refused':
       return { ...base, state: 'failed', nextAttemptAt: null, lastCode: outcome.code };
+    case 'suppressed': {
+      const expiresAt = before.queuedAt + policy.expiresAfterMs;
+      return { ...base, ...decideSuppressed(outcome.until, before.isSuppressed === true, expiresAt, now) };
+    }
     case 'deferred':
     case 'unknown': {
       const retry = decideRetry(attempts, before.queuedAt, now, jitter, policy);
@@ -100,6 +128,29 @@ export function decideProgress(
   }
 }
 
+/** Cloudflare needs some time to enforce the end of a suppression, so the attempt is made a little later. */
+const SUPPRESSION_MARGIN_MS = 5 * MINUTE_MS;
+/** Delay of the one further attempt if the end is unknown: that of a suppression after a soft bounce. */
+const SUPPRESSION_UNKNOWN_MS = 24 * HOUR_MS;
+
+/**
+ * If the suppression ends before the message expires, the recipient waits for its end; otherwise it fails at once. By design, the
+ * reasons name the address and the domain only: another user of the domain may have caused the suppression.
+ */
+function decideSuppressed(until: number | 'never' | 'unknown', isRepeated: boolean, expiresAt: number, now: number) {
+  const fail = (when: string) => {
+    const lastReply = `5.7.1 not sent${when}, because this address refused mail of this domain`;
+    return { state: 'failed', nextAttemptAt: null, lastCode: null, isSuppressed: true, lastReply } as const;
+  };
+  if (until === 'never') return fail('');
+  if (until === 'unknown' && isRepeated) return fail('');
+  const nextAttemptAt = until === 'unknown' ? now + SUPPRESSION_UNKNOWN_MS : until + SUPPRESSION_MARGIN_MS;
+  const time = new Date(nextAttemptAt).toISOString().slice(0, 16).replace('T', ' ');
+  if (nextAttemptAt > expiresAt) return fail(until === 'unknown' ? '' : ` until ${time} UTC`);
+  const lastReply = `not sent until ${time} UTC, because this address refused mail of this domain`;
+  return { state: 'deferred', nextAttemptAt, lastCode: null, isSuppressed: true, lastReply } as const;
+}
+
 /** If the next retry would be after the expiry, the last attempt is at the time of expiry. */
 function decideRetry(attempts: number, queuedAt: number, now: number, jitter: number, policy: RetryPolicy) {
   const expiresAt = queuedAt + policy.expiresAfterMs;
@@ -107,6 +158,10 @@ function decideRetry(attempts: number, queuedAt: number, now: number, jitter: nu
   const nextAttemptAt = Math.min(now + decideDelay(attempts, jitter, policy), expiresAt);
   return { state: 'deferred', nextAttemptAt, isExpired: false } as const;
 }
+
+/** Whether the recipient's server put a message off that another server had accepted from us, which tries again itself. */
+export const isDelayed = ({ state, lastCode }: { state: RecipientState; lastCode: number | null }): boolean =>
+  state === 'sent' && lastCode !== null && lastCode >= 400 && lastCode < 500;
 
 export const isFinal = (state: RecipientState): boolean =>
   state !== 'held' && state !== 'queued' && state !== 'deferred';

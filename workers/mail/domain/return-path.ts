@@ -56,6 +56,15 @@ export function readReturnPath(
   return isOurs && age <= DAYS_VALID ? { owner: `${owner}@${path.domain}` } : false;
 }
 
+const DAEMON = 'mailer-daemon+';
+
+/** Makes the From address of a report that leaves this service. Its owner is the user whose mailbox sends the report. */
+export const toDaemonAddress = (userId: string, domain: string): string => `${DAEMON}${userId}@${domain}`;
+
+/** @returns the user id in the address of a report; null if the address is not one. */
+export const readDaemonAddress = ({ local }: MailPath): string | null =>
+  /^mailer-daemon\+([0-9a-f-]{36})$/i.exec(local)?.[1]?.toLowerCase() ?? null;
+
 const toDay = (now: number): string => {
   const day = Math.floor(now / DAY_MS) % DAYS_COUNTED;
   return `${DIGITS[day >> 5]}${DIGITS[day & 31]}`;

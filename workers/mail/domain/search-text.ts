@@ -1,33 +1,49 @@
 /**
  * Splits text into search terms, in the same way for stored text and for queries.
  *
- * Letters are folded: compatibility forms, case, and accents on Latin, Greek and Cyrillic letters. Chinese, Japanese and Korean
- * text has no spaces, so a run of it becomes overlapping pairs of characters, followed by its last character alone. Every character
- * then begins a term. A word of any length, even of two characters, is searched as a phrase of pairs.
+ * Letters are folded: compatibility forms, case, accents on Latin, Greek and Cyrillic letters, and vowel marks of Arabic and Hebrew.
+ * Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese text has no spaces between words, so a run of it becomes overlapping pairs
+ * of characters, followed by its last character alone. Every character then begins a term. A word of any length, even of two
+ * characters, is searched as a phrase of pairs.
+ *
+ * The index stores folded terms. If folding changes, a mailbox finds words of the changed kind in old mail only after its rebuild.
  */
 
-const CJK = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\u30fc\\u3005';
+import type { TextFilter } from './email-filter.ts';
+
+/** Scripts without spaces between words. The name is that of the oldest ones. */
+const CJK =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\u30fc\\u3005' +
+  '\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}';
 /** A run: consecutive letters and digits, or consecutive CJK characters. */
 const RUN = new RegExp(`[${CJK}]+|(?:(?![${CJK}])[\\p{L}\\p{N}\\p{Co}\\p{M}])+`, 'gu');
 const IS_CJK = new RegExp(`^[${CJK}]`, 'u');
 /** Combining marks that are accents. In other scripts, marks are letters of their own. */
 const ACCENTS = /[\u0300-\u036f]/g;
+/** Marks of Hebrew and Arabic for vowels, tone and hamza, which most writers omit, and the line that only lengthens a word. */
+const VOWEL_MARKS =
+  /[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u08d3-\u08e1\u08e3-\u08ff]/g;
 /** Maximum of characters per term; the rest is cut off. Longer terms are encoded data, for which nobody searches. */
 const TERM_LENGTH_MAX = 64;
 
 /** Folds case, width and accents of a text. Its length may change. */
 export function foldText(text: string): string {
-  return text
-    .normalize('NFKD')
-    .replace(ACCENTS, '')
-    .normalize('NFC')
-    .toLowerCase()
-    .replaceAll('ß', 'ss')
-    .replaceAll('æ', 'ae')
-    .replaceAll('œ', 'oe')
-    .replaceAll('ø', 'o')
-    .replaceAll('ł', 'l')
-    .replaceAll('đ', 'd');
+  return (
+    text
+      .normalize('NFKD')
+      .replace(ACCENTS, '')
+      .replace(VOWEL_MARKS, '')
+      .normalize('NFC')
+      .toLowerCase()
+      // Turkish capitals fold to i, so the small letter without a dot does too.
+      .replaceAll('ı', 'i')
+      .replaceAll('ß', 'ss')
+      .replaceAll('æ', 'ae')
+      .replaceAll('œ', 'oe')
+      .replaceAll('ø', 'o')
+      .replaceAll('ł', 'l')
+      .replaceAll('đ', 'd')
+  );
 }
 
 /** Splits a folded run into terms, in order. */
@@ -67,6 +83,19 @@ export function toPhrase(text: string, isPrefix = false): PhrasePart[] {
     if (characters.length === 1) return [{ term: run, isPrefix: isLast }];
     return characters.slice(0, -1).map((character, n) => ({ term: character + characters[n + 1], isPrefix: false }));
   });
+}
+
+/** Characters of a word from which it also finds longer words. Shorter ones are the beginning of too many. */
+const BEGINNING_LENGTH_MIN = 3;
+
+/** @returns the terms of a text filter. The last term of a word is a prefix if it is long enough. */
+export function toSearchPhrase({ text, match }: Pick<TextFilter, 'text' | 'match'>): PhrasePart[] {
+  const parts = toPhrase(text, match !== 'phrase');
+  if (match !== 'word') return parts;
+  return parts.map(({ term, isPrefix }) => ({
+    term,
+    isPrefix: isPrefix && (isCjk(term) || term.length >= BEGINNING_LENGTH_MIN),
+  }));
 }
 
 /**

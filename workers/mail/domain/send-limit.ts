@@ -7,6 +7,12 @@ export interface SendLimits {
   readonly perHourFirstWeek: number;
 }
 
+/**
+ * Standing of an account by the complaints about its mail. `lowered`: the limit is that of the first day. `held`: its mail waits until
+ * an operator releases it.
+ */
+export type Standing = 'good' | 'lowered' | 'held';
+
 /** What an account has sent recently. */
 export interface SendHistory {
   /** Time since the account's mailbox was created. */
@@ -14,6 +20,8 @@ export interface SendHistory {
   /** Number of recipients in the last day. `failures` counts those among them that failed permanently. */
   readonly recipients: number;
   readonly failures: number;
+  /** What complaints of the last 30 days say. Default: `good`. */
+  readonly standing?: Standing;
   /**
    * Numbers of recipients in each minute of the last hour, oldest first. `endsAt` is the end of the minute, in milliseconds since
    * 1970.
@@ -31,10 +39,25 @@ const WEEK_MS = 7 * DAY_MS;
 const FAILURES_MIN = 10;
 const FAILURE_SHARE = 1 / 4;
 
-const isInGoodStanding = ({ recipients, failures }: SendHistory): boolean =>
-  failures < FAILURES_MIN || failures < recipients * FAILURE_SHARE;
+/**
+ * Numbers and shares of complaints from which on the limit is lowered and mail is held. Large receivers ask for less than 0.1 % and
+ * take action from 0.3 % on: https://support.google.com/a/answer/81126. The numbers keep one complaint about a few messages from
+ * counting as a share.
+ */
+const COMPLAINTS_LOWERED = { min: 2, share: 0.001 };
+const COMPLAINTS_HELD = { min: 5, share: 0.003 };
 
-/** @returns the limit in recipients per hour. Many failures in the last day lower it to the limit of the first day. */
+/** Decides the standing of an account. Both numbers are of the same 30 days. */
+export function decideStanding({ recipients, complaints }: { recipients: number; complaints: number }): Standing {
+  const isOver = ({ min, share }: { min: number; share: number }) =>
+    complaints >= min && complaints >= recipients * share;
+  return isOver(COMPLAINTS_HELD) ? 'held' : isOver(COMPLAINTS_LOWERED) ? 'lowered' : 'good';
+}
+
+const isInGoodStanding = ({ recipients, failures, standing = 'good' }: SendHistory): boolean =>
+  standing === 'good' && (failures < FAILURES_MIN || failures < recipients * FAILURE_SHARE);
+
+/** @returns the limit in recipients per hour. Many failures in the last day, or complaints, lower it to the limit of the first day. */
 export function decideSendLimit(limits: SendLimits, history: SendHistory): number {
   const { perHour, perHourFirstDay, perHourFirstWeek } = limits;
   if (history.ageMs < DAY_MS || !isInGoodStanding(history)) return Math.min(perHour, perHourFirstDay);

@@ -18,6 +18,8 @@ export type TransportAddress =
 
 /** Workers cannot connect to port 25. Relays also listen on 587 or 465. */
 const FORBIDDEN_PORT = 25;
+/** Cloudflare's SMTP submission. Its answer 250 does not mean that a message is sent. */
+const LOSSY_HOST = /(?:^|\.)mx\.cloudflare\.net$/i;
 const TLS_MODES = ['off', 'opportunistic', 'required'] as const;
 
 /** Parses a transport. @returns the address, or a text that says what is wrong with it. */
@@ -34,6 +36,8 @@ export function parseTransport(text: string): TransportAddress | string {
   const port = Number(url.port || (isImplicit ? 465 : 587));
   if (url.hostname === '') return 'the host is missing';
   if (port === FORBIDDEN_PORT) return 'Workers cannot connect to port 25; use the submission port of a relay';
+  if (LOSSY_HOST.test(url.hostname))
+    return 'smtp.mx.cloudflare.net answers 250 and drops mail to suppressed addresses; use email-service';
   const mode = url.searchParams.get('tls') ?? 'opportunistic';
   const tls = TLS_MODES.find((known) => known === mode);
   if (!tls) return `tls must be one of ${TLS_MODES.join(', ')}`;

@@ -93,7 +93,7 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireMailClient(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       c.header('cache-control', 'no-cache, no-store, must-revalidate');
-      return unchecked(c.json(await toSession(c.env, caller.value, c.req.url), 200));
+      return unchecked(c.json(await toSession(c.env, caller.value, c.req.raw), 200));
     },
   );
   api.openapi(
@@ -124,7 +124,7 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
         const request = short ?? (await readRequest(c, REQUEST_BYTES_MAX));
         if (!request.ok) return unchecked(toRequestErrorResponse(request.error));
         const answer = await dispatch(c.env, user, request.value, methods, folders);
-        const { state } = await toSession(c.env, user, c.req.url);
+        const { state } = await toSession(c.env, user, c.req.raw);
         return unchecked(c.json({ ...answer, sessionState: state }, 200));
       } finally {
         end();

@@ -7,6 +7,7 @@ import type { FolderState, MessageSnapshot } from '../../../durable-objects/mail
 import { listLocations, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { openStored } from '../checks/opened-message.ts';
+import { toFlagPatch } from '../domain/message-flags.ts';
 import type { RawDelivery } from '../inbound/process/delivery.ts';
 import { deliverRaw } from '../inbound/process/delivery.ts';
 import { parseMessage } from '../mime/parse.ts';
@@ -39,16 +40,62 @@ export async function recoverMessages(env: Env, userId: string): Promise<number>
   for await (const { key, uploaded } of listObjects(env, userPrefix(userId), RAW_KEY))
     if (uploaded.getTime() <= about.value.createdAt)
       found.set(key, { key, storedAt: uploaded.getTime(), former: messages.get(key) ?? null });
+  return (await recoverAll(env, userId, { found, folders, deliveries: {} }, () => true)).recovered;
+}
+
+interface Recovered {
+  readonly recovered: number;
+  readonly isDone: boolean;
+}
+
+/**
+ * Restores the messages that the last snapshot of a mailbox has and the mailbox lacks, because it was put back to an earlier state.
+ * Raw bytes without a state are of mail that was refused or erased.
+ * @param deliveries delivery keys by the key of the raw bytes.
+ */
+export async function recoverSince(
+  env: Env,
+  userId: string,
+  deliveries: Readonly<Record<string, string>>,
+  mayContinue: () => boolean,
+): Promise<Recovered> {
+  const { folders, messages } = await readSnapshots(env, userId, Number.POSITIVE_INFINITY);
+  const found = new Map<string, FoundRaw>();
+  for await (const { key, uploaded } of listObjects(env, userPrefix(userId), RAW_KEY)) {
+    const former = messages.get(key);
+    if (former) found.set(key, { key, storedAt: uploaded.getTime(), former });
+  }
+  return recoverAll(env, userId, { found, folders, deliveries }, mayContinue);
+}
+
+interface Sources {
+  readonly found: ReadonlyMap<string, FoundRaw>;
+  readonly folders: FolderState[];
+  readonly deliveries: Readonly<Record<string, string>>;
+}
+
+/** Restores the messages of `found` that no row of the mailbox names. @param mayContinue is called between messages. */
+async function recoverAll(
+  env: Env,
+  userId: string,
+  { found, folders, deliveries }: Sources,
+  mayContinue: () => boolean,
+): Promise<Recovered> {
+  const mailbox = openMailbox(env, userId);
   const answer = await mailbox.listUnheld([...found.keys()]);
-  if (!answer.ok || answer.value.keys.length === 0) return 0;
+  if (!answer.ok || answer.value.keys.length === 0) return { recovered: 0, isDone: true };
   await mailbox.restoreFolders(folders);
   // Restores the oldest messages first, so that each thread begins with its first message.
   const arrivedAt = ({ former, storedAt }: FoundRaw) => former?.receivedAt ?? storedAt;
   const lost = answer.value.keys.flatMap((key) => found.get(key) ?? []).sort((a, b) => arrivedAt(a) - arrivedAt(b));
   const known = new Set(folders.map(({ id }) => id));
   let recovered = 0;
-  for (const raw of lost) if (await recover(env, userId, raw, known)) recovered++;
-  return recovered;
+  for (const raw of lost) {
+    if (await recover(env, userId, raw, { known, deliveryKey: deliveries[raw.key] ?? `recovered:${raw.key}` }))
+      recovered++;
+    if (!mayContinue()) return { recovered, isDone: false };
+  }
+  return { recovered, isDone: true };
 }
 
 /** Lists the objects of all locations, because a location that was lost and refilled may lack keys. */
@@ -95,7 +142,7 @@ async function recover(
   env: Env,
   userId: string,
   { key, storedAt, former }: FoundRaw,
-  known: ReadonlySet<string>,
+  { known, deliveryKey }: { readonly known: ReadonlySet<string>; readonly deliveryKey: string },
 ): Promise<boolean> {
   const message = await openStored(env, key);
   if (!message) return false;
@@ -105,7 +152,7 @@ async function recover(
     former?.folders.filter((id) => known.has(id)) ?? [];
   const outcome = await deliverRaw(env, {
     userId,
-    deliveryKey: `recovered:${key}`,
+    deliveryKey,
     message,
     rawKey: key,
     parsedRaw,
@@ -126,13 +173,11 @@ async function recover(
     enforceQuota: false,
   });
   if (!outcome.ok || outcome.value.duplicate) return false;
-  const { isAnswered = false, isForwarded = false, snoozedUntil = null } = former ?? {};
-  if (isAnswered || isForwarded || snoozedUntil !== null)
-    await openMailbox(env, userId).patchMessages([outcome.value.messageId], {
-      isAnswered,
-      isForwarded,
-      ...(snoozedUntil === null ? {} : { snoozedUntil }),
-    });
+  if (former) {
+    const { messageId } = outcome.value;
+    const snooze = former.snoozedUntil === null ? {} : { snoozedUntil: former.snoozedUntil };
+    await openMailbox(env, userId).patchMessages([messageId], { ...toFlagPatch(former), ...snooze });
+  }
   return true;
 }
 

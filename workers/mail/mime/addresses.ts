@@ -8,9 +8,12 @@ import { normalizeWords } from '../domain/encoded-words.ts';
  * @param value with one character per byte, or decoded text.
  */
 export function parseAddressList(value: string): MailAddress[] {
-  return addressParser(tidyAddresses(normalizeWords(value)), { flatten: true })
-    .map((person) => ({ name: cleanLine(person.name), email: cleanLine(person.address ?? '').slice(0, 320) }))
-    .filter(({ name, email }) => name !== '' || email !== '');
+  return (
+    addressParser(tidyAddresses(normalizeWords(value)), { flatten: true })
+      .map((person) => ({ name: cleanLine(person.name), email: cleanLine(person.address ?? '').slice(0, 320) }))
+      // Some servers write a group without members as `undisclosed-recipient:@mailman;`.
+      .filter(({ name, email }) => name !== '' || !/^(?:@|$)/.test(email))
+  );
 }
 
 /** Converts text to one line: at most 2,000 characters, without control characters and without blanks at its ends. */
@@ -22,15 +25,17 @@ export const cleanLine = (text: string): string =>
     .slice(0, 2_000);
 
 /** Splits a list into pieces: quoted strings, comments, addresses in angle brackets, and the text between them. */
-const PIECES = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<([^<>"(]*)>|[^"(<]+/gs;
+const PIECES = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<((?:[^<>"(]|\((?:[^()\\]|\\.)*\))*)>|[^"(<]+/gs;
+const COMMENTS = /\((?:[^()\\]|\\.)*\)/gs;
 
 /**
- * Removes routes (`<@relay:ann@x.test>`, RFC 5322 §4.4), and blanks around the dots and the `@` of an address. Quoted strings and
- * comments are not changed.
+ * Removes routes (`<@relay:ann@x.test>`, RFC 5322 §4.4), comments in angle brackets, and blanks around the dots and the `@` of an
+ * address. Quoted strings and other comments are not changed.
  */
 function tidyAddresses(text: string): string {
   return text.replace(PIECES, (piece, inside: string | undefined, at: number) => {
-    if (inside !== undefined) return `<${withoutBlanks(inside.replace(/^\s*@[^:@]*(?:@[^:@]*)*:/, ''))}>`;
+    if (inside !== undefined)
+      return `<${withoutBlanks(inside.replace(COMMENTS, '').replace(/^\s*@[^:@]*(?:@[^:@]*)*:/, ''))}>`;
     if (/^["(]/.test(piece)) return piece;
     // Words before `<` are a name, so their blanks stay.
     const nameStart = text[at + piece.length] === '<' ? piece.lastIndexOf(',') + 1 : piece.length;

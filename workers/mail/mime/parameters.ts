@@ -4,7 +4,7 @@ import { decodeWords } from '../domain/encoded-words.ts';
 
 /** Splits a value such as `text/plain; charset="utf-8"; name*0*=utf-8''a%20; name*1=b.txt` (RFC 2045 §5.1, RFC 2231). */
 export function parseParameters(text: string): { value: string; parameters: Map<string, string> } {
-  const pieces = text.slice(0, 8_192).match(/(?:"(?:[^"\\]|\\.)*"?|[^;"])+/gs) ?? [];
+  const pieces = withSemicolon(text.slice(0, 8_192)).match(/(?:"(?:[^"\\]|\\.)*"?|[^;"])+/gs) ?? [];
   const parameters = new Map<string, string>();
   const continued = new Map<string, { text: string; isEncoded: boolean }[]>();
   for (const piece of pieces.slice(1, 100)) {
@@ -31,6 +31,9 @@ export function parseParameters(text: string): { value: string; parameters: Map<
     parameters,
   };
 }
+
+/** Some senders put the first parameter on a folded line without a semicolon: `multipart/mixed⏎⇥boundary="a"`. */
+const withSemicolon = (text: string): string => text.replace(/^(\s*[\w.+-]+\/[\w.+-]+)\s+(?=[\w*-]+\s*=)/, '$1; ');
 
 /** @returns the text of a quoted string, or a token without the comment after it. `Invoice(1).pdf` is a token without a comment. */
 function unquote(value: string): string {

@@ -16,8 +16,10 @@ import { checkMessage } from '../checks/index.ts';
 import { openStored } from '../checks/opened-message.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import type { AttemptOutcome } from '../domain/recipient-state.ts';
+import { EMAIL_SERVICE, SENDING_OVERHEAD_BYTES } from '../domain/transport-choice.ts';
 import { acceptMessage } from '../inbound/accept/accept-message.ts';
 import { memoryBudget } from '../mime/memory-budget.ts';
+import { OVER_MONTH, takeMonthRoom } from './month-limit.ts';
 import { createRouteTable, type RouteTable } from './route-table.ts';
 import { createSigner, type Signer } from './sign-outgoing.ts';
 
@@ -29,6 +31,10 @@ const HOLD_RECHECK_MS = 30_000;
 
 /** Delay before recording an outcome is tried again. If a mailbox cannot be reached, the platform is usually moving it. */
 const RECORD_RETRY_MS = 1_000;
+
+const HELD_BY_COMPLAINTS = 'sending is held because of complaints, until an operator releases it';
+/** Such mail may wait for days, so it is checked less often. */
+const COMPLAINT_RECHECK_MS = 15 * 60_000;
 
 type Recipient = OutboxJob['recipients'][number];
 
@@ -73,6 +79,7 @@ async function sendMailbox(shared: Omit<Round, 'endsAt'>, userId: string): Promi
 async function sendJob(round: Round, job: OutboxJob): Promise<void> {
   try {
     if (job.isSuspended) return await hold(round, job, job.recipients, 'the account is suspended');
+    if (job.isSendingHeld && job.kind !== 'report') return await hold(round, job, job.recipients, HELD_BY_COMPLAINTS);
     if (job.verdicts !== null || job.kind === 'report') {
       await sendChecked(round, { ...job, newVerdicts: null });
       return;
@@ -105,9 +112,12 @@ interface CheckedJob extends OutboxJob {
  * @returns the verdicts as JSON. If the message must not be sent, or not yet: the outcome for all its recipients.
  */
 async function checkJob({ env }: Round, job: OutboxJob): Promise<Result<string, AttemptOutcome>> {
-  const refuse = (code: number, reply: string) => err<AttemptOutcome>({ kind: 'refused', code, reply });
+  const block = (check: string, reasons: readonly { readonly text: string }[]) => {
+    const reply = `5.7.1 blocked by the ${check} check: ${reasons.map(({ text }) => text).join('; ')}`;
+    return err<AttemptOutcome>({ kind: 'refused', code: 554, reply: reply.slice(0, 500), isBlocked: true });
+  };
   const raw = await openStored(env, job.rawKey);
-  if (!raw) return refuse(550, '5.3.0 the stored message is missing');
+  if (!raw) return err({ kind: 'refused', code: 550, reply: '5.3.0 the stored message is missing' });
   const checked = await checkMessage(
     {
       raw,
@@ -121,14 +131,8 @@ async function checkJob({ env }: Round, job: OutboxJob): Promise<Result<string, 
   );
   if (!checked.ok) return err({ kind: 'deferred', code: null, reply: `check deferred: ${checked.error.reason}` });
   const { spam, virus, authentication } = checked.value;
-  if (virus.verdict === 'infected' || virus.verdict === 'blocked') {
-    const reasons = virus.reasons.map((reason) => reason.text).join('; ');
-    return refuse(554, `5.7.1 blocked by the virus check: ${reasons}`.slice(0, 500));
-  }
-  if (spam.verdict === 'reject') {
-    const reasons = spam.reasons.map((reason) => reason.text).join('; ');
-    return refuse(554, `5.7.1 blocked by the spam check: ${reasons}`.slice(0, 500));
-  }
+  if (virus.verdict === 'infected' || virus.verdict === 'blocked') return block('virus', virus.reasons);
+  if (spam.verdict === 'reject') return block('spam', spam.reasons);
   return ok(JSON.stringify({ spam, virus, authentication }));
 }
 
@@ -139,8 +143,9 @@ async function keepVerdicts(env: Env, { userId, outboxId, newVerdicts }: Checked
 async function sendChecked(round: Round, job: CheckedJob): Promise<void> {
   const groups = new Map<string, Recipient[]>();
   const senderDomain = job.envelopeFrom.slice(job.envelopeFrom.lastIndexOf('@') + 1);
+  const message = { sizeBytes: job.sizeBytes + SENDING_OVERHEAD_BYTES, isForward: job.kind === 'forward' };
   for (const recipient of job.recipients) {
-    const key = await round.routes.find(recipient.domain, senderDomain);
+    const key = await round.routes.find(recipient.domain, senderDomain, message);
     groups.set(key, [...(groups.get(key) ?? []), recipient]);
   }
   // A failure of one route must not affect the recipients on others, who may already have the message.
@@ -162,6 +167,10 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
     await recordAttempt(round, job, recipients, await deliverHere(env, job, recipients));
     return;
   }
+  if (key === EMAIL_SERVICE && !(await takeMonthRoom(env, job, recipients.length))) {
+    await keepVerdicts(env, job);
+    return record(round, job, recipients, () => ({ kind: 'deferred', code: null, reply: OVER_MONTH }));
+  }
   await routes.use(key, async (transport) => {
     // If the wait for the route took too long, the next worker sends. Two workers must never send at the same time.
     if (Date.now() > round.endsAt) return;
@@ -172,6 +181,7 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
         ? recipients.map(() => ({ kind: 'refused', code: 550, reply: '5.3.0 the stored message is missing' }) as const)
         : await transport.send({
             from: job.envelopeFrom,
+            author: signed.author,
             to: recipients.map((recipient) => recipient.email),
             sizeBytes: signed.sizeBytes,
             isEightBit: job.isEightBit,
@@ -188,12 +198,13 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
 
 /** Releases recipients without an attempt. They are checked again later. */
 async function hold({ env }: Round, job: OutboxJob, recipients: readonly Recipient[], reason: string): Promise<void> {
-  const until = createClock(env)() + HOLD_RECHECK_MS;
+  const until = createClock(env)() + (reason === HELD_BY_COMPLAINTS ? COMPLAINT_RECHECK_MS : HOLD_RECHECK_MS);
   const ordinals = recipients.map((recipient) => recipient.ordinal);
   await openMailbox(env, job.userId).releaseRecipients(job.outboxId, job.leaseId, ordinals, until, reason);
 }
 
-const needsRetry = ({ kind }: AttemptOutcome): boolean => kind === 'deferred' || kind === 'unknown';
+const needsRetry = ({ kind }: AttemptOutcome): boolean =>
+  kind === 'deferred' || kind === 'unknown' || kind === 'suppressed';
 
 /**
  * Records the outcomes of an attempt. If that is impossible, the lease expires. An expired lease counts as an attempt with unknown

@@ -11,6 +11,7 @@ import { readTransportSettings } from '../bindings/transport-settings.ts';
 import { openBytes } from '../checks/opened-message.ts';
 import { composeReport, toStatus } from '../domain/delivery-report.ts';
 import { parseMailPath } from '../domain/mail-path.ts';
+import { toDaemonAddress } from '../domain/return-path.ts';
 import { deliverRaw } from '../inbound/process/delivery.ts';
 import { parseEnhancedStatus } from '../smtp/smtp-reply.ts';
 import { findRecipient } from '../store/recipient-store.ts';
@@ -33,12 +34,16 @@ export async function sendReports(env: Env, userId: string): Promise<void> {
 async function sendReport(env: Env, report: DueReport): Promise<void> {
   const { hostname, retry } = readTransportSettings(env);
   const domain = parseMailPath(report.envelopeFrom)?.domain ?? hostname;
+  const sender = report.envelopeFrom.toLowerCase();
+  const own = await findRecipient(env, [sender, sender.replace(/\+[^@]*@/, '@')]);
+  const isOwn = own?.userId === report.userId;
   // Id and time come from the mailbox, so a repeated report has the same bytes, and the mailbox stores it only once.
   const { reportId: id, attemptedAt: now } = report;
   const raw = composeReport({
     action: report.action,
     reportingHost: hostname,
-    from: `mailer-daemon@${domain}`,
+    // A report to another server is mail, whose delivery events find the mailbox by the user id.
+    from: isOwn ? `mailer-daemon@${domain}` : toDaemonAddress(report.userId, domain),
     to: report.envelopeFrom,
     messageId: `<${id}@${hostname}>`,
     now,
@@ -55,9 +60,7 @@ async function sendReport(env: Env, report: DueReport): Promise<void> {
       isUncertain: recipient.isUncertain,
     })),
   });
-  const sender = report.envelopeFrom.toLowerCase();
-  const own = await findRecipient(env, [sender, sender.replace(/\+[^@]*@/, '@')]);
-  if (own?.userId === report.userId) await putIntoInbox(env, report, Buffer.from(raw), now);
+  if (isOwn) await putIntoInbox(env, report, Buffer.from(raw), now);
   else
     await enqueueMessage(env, report.userId, {
       outboxId: report.reportId,

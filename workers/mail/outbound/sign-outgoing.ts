@@ -9,6 +9,7 @@ import type { DkimAlgorithm, DkimKey } from '../dkim/sign.ts';
 import { signMessage } from '../dkim/sign.ts';
 import { readDomainSettings } from '../domains/hosted-domains.ts';
 import { dkimKeyContext } from '../domains/sealed-secrets.ts';
+import { parseAddressList } from '../mime/addresses.ts';
 import { readHeaders } from '../mime/mime-tree.ts';
 
 /** Bytes of a message that are read for its header. They are enough for any header. */
@@ -18,6 +19,8 @@ const START_BYTES_MAX = 1024 * 1024;
 export const UNSIGNED = '';
 
 export interface SignedMessage {
+  /** Address of the field From; empty if it has none. */
+  readonly author: string;
   readonly sizeBytes: number;
   readonly openBody: () => Promise<ReadableStream<Uint8Array>>;
 }
@@ -42,7 +45,8 @@ export function createSigner(env: Env): Signer {
       const header = start.subarray(0, end === -1 ? start.length : end + 2);
       const now = createClock(env)();
       // Signs for the domain of From, which DMARC checks. A forward with a foreign From is signed for its envelope sender's domain.
-      const [from] = listAuthorDomains(readHeaders(header).headers);
+      const { headers } = readHeaders(header);
+      const [from] = listAuthorDomains(headers);
       const envelope = job.envelopeFrom.slice(job.envelopeFrom.lastIndexOf('@') + 1);
       const own = from && job.bodyHash !== UNSIGNED ? await readKeysOnce(from) : [];
       const isOfOther = own.length === 0 && envelope !== '' && job.bodyHash !== UNSIGNED;
@@ -50,6 +54,7 @@ export function createSigner(env: Env): Signer {
       const signatures = await signMessage(header, job.bodyHash, signers, now);
       const prefix = Buffer.from(signatures, 'latin1');
       return {
+        author: parseAddressList(headers.find(({ name }) => name === 'from')?.value ?? '')[0]?.email ?? '',
         sizeBytes: prefix.length + job.sizeBytes,
         openBody: async () => {
           if (start.length === job.sizeBytes) return new Blob([prefix, start]).stream();

@@ -65,6 +65,7 @@ const toUploadJson = (upload: Upload) => ({
 
 const toDraftJson = ({ messageId, revision, updatedAt, content, attachments }: Draft): DraftAnswer => ({
   id: messageId,
+  refusal: content.refusal ?? null,
   revision,
   updated_at: toTime(updatedAt),
   from: content.from,

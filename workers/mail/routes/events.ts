@@ -5,6 +5,7 @@ import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked 
 import { logError } from '../../shared/telemetry/log.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
+import { flagMembers } from '../schemas/message.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 /** Maximum time of a long poll. Some proxies close a silent connection after 30 s. */
@@ -36,14 +37,10 @@ const changeSchema = z
     }),
     identity_id: z.string().optional(),
     submission_id: z.string().optional(),
-    is_delivered: z
-      .literal(true)
-      .optional()
-      .openapi({ description: 'The message came by mail into a folder other than Junk and Trash.' }),
-    is_read: z.boolean().optional(),
-    is_flagged: z.boolean().optional(),
-    is_answered: z.boolean().optional(),
-    is_forwarded: z.boolean().optional(),
+    is_delivered: z.literal(true).optional().openapi({
+      description: 'The message came by mail into a folder other than Junk and Trash, and its thread is not muted.',
+    }),
+    ...flagMembers(z.boolean().optional()),
     snoozed_until: z.string().nullable().optional().openapi({ description: 'Set if it changed.' }),
     is_muted: z.boolean().optional().openapi({ description: 'Of thread_updated.' }),
     labels: z.array(z.string()).optional(),

@@ -23,6 +23,10 @@ const checkSchema = z
     from: z.string().max(1_000),
     to: z.string().max(1_000),
     size: z.int().min(0).optional().openapi({ description: 'Size of the message, if the client declared it (SIZE=).' }),
+    recipients: z.int().min(0).default(0).openapi({
+      description:
+        'Number of recipients of this message that were accepted before. From the 101st on the reply is 452.',
+    }),
   })
   .openapi('RecipientCheck');
 
@@ -94,6 +98,11 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
       return c.json({ recipients }, decideStatus(recipients));
     },
   );
+  addRecipientCheck(api);
+  addLedger(api);
+}
+
+function addRecipientCheck(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...GATEWAY_ROUTE,
@@ -107,10 +116,14 @@ export function addInbound(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireGateway(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { from, to, size } = c.req.valid('json');
-      return c.json(await checkRecipient(c.env, toSender(from), to, size ?? null), 200);
+      const { from, to, size, recipients } = c.req.valid('json');
+      const path = { from: toSender(from), to };
+      return c.json(await checkRecipient(c.env, path, size ?? null, recipients), 200);
     },
   );
+}
+
+function addLedger(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...OPERATOR_ROUTE,

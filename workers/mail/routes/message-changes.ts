@@ -1,6 +1,6 @@
 /** Routes that change messages: one, or up to 1,000 in one transaction. */
 
-import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { createRoute, type OpenAPIHono, type z } from '@hono/zod-openapi';
 import type { BatchPatch, MessageDetail } from '../../../durable-objects/mail/contract/messages.ts';
 import type { BatchPlace, BatchRound } from '../../../durable-objects/mail/contract/search.ts';
 
@@ -18,6 +18,7 @@ import type { Problem } from '../../shared/json/problem.ts';
 import { ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { readListId, toListQuery } from '../domain/list-query.ts';
+import { readFlagJson } from '../domain/message-flags.ts';
 import { UNSUBSCRIBED_LABEL } from '../domain/unsubscribe.ts';
 import { leaveList } from '../outbound/leave-list.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
@@ -25,6 +26,7 @@ import {
   BATCH_MAX,
   batchAnswerSchema,
   batchSchema,
+  type MessagePatchRequest,
   messagePatchSchema,
   messageSchema,
   unsubscribeAnswerSchema,
@@ -32,23 +34,10 @@ import {
 import { toMessageJson } from './message-json.ts';
 import { type AskMailbox, messageParamSchema, openOwnMailbox, USER_ROUTE } from './route.ts';
 
-interface PatchBody {
-  is_read?: boolean | undefined;
-  is_flagged?: boolean | undefined;
-  is_answered?: boolean | undefined;
-  is_forwarded?: boolean | undefined;
-  snoozed_until?: string | null | undefined;
-  folder_id?: string | undefined;
-  labels?: string[] | undefined;
-  add_labels?: string[] | undefined;
-  remove_labels?: string[] | undefined;
-}
+type PatchBody = MessagePatchRequest & Partial<Pick<z.infer<typeof batchSchema>, 'add_labels' | 'remove_labels'>>;
 
 const toPatch = (body: PatchBody): BatchPatch => ({
-  isRead: body.is_read,
-  isFlagged: body.is_flagged,
-  isAnswered: body.is_answered,
-  isForwarded: body.is_forwarded,
+  ...readFlagJson(body),
   snoozedUntil: body.snoozed_until ? Date.parse(body.snoozed_until) : body.snoozed_until === null ? null : undefined,
   folderKey: body.folder_id,
   labels: body.labels,

@@ -10,6 +10,8 @@ import type {
 
 import { getBlob } from '../bindings/blobs.ts';
 import { readListId } from '../domain/list-query.ts';
+import { toFlagJson } from '../domain/message-flags.ts';
+import { isDelayed } from '../domain/recipient-state.ts';
 import { readImportance } from '../domain/written-fields.ts';
 import { showRemoteImages } from '../mime/clean-html.ts';
 import { findUnsubscribe } from '../outbound/leave-list.ts';
@@ -38,10 +40,7 @@ export const toSummaryJson = (message: MessageSummary, userId: string, snippet?:
   subject: message.subject,
   preview: message.preview,
   size: message.sizeBytes,
-  is_read: message.isRead,
-  is_flagged: message.isFlagged,
-  is_answered: message.isAnswered,
-  is_forwarded: message.isForwarded,
+  ...toFlagJson(message),
   snoozed_until: message.snoozedUntil === null ? null : toTime(message.snoozedUntil),
   is_draft: message.origin === 'draft',
   has_attachments: message.hasAttachment,
@@ -97,6 +96,7 @@ export const toDeliveryJson = (state: DeliveryState) => ({
   ...(state.nextAttemptAt === null ? {} : { next_attempt_at: toTime(state.nextAttemptAt) }),
   ...(state.lastReply === null ? {} : { last_reply: state.lastReply }),
   ...(state.isUncertain ? { uncertain: true } : {}),
+  ...(isDelayed(state) ? { delayed: true } : {}),
 });
 
 async function readText(env: Env, text: TextRow): Promise<string> {

@@ -69,6 +69,7 @@ const errorSchema = z
     detail: z.string(),
     recipients: z.array(z.string()),
     created_at: z.string(),
+    can_retry: z.boolean().openapi({ description: 'Whether the failed recipients or the request can be retried.' }),
   })
   .openapi('OutboundError');
 
@@ -117,6 +118,7 @@ const toErrorJson = (row: ErrorRow) => ({
   detail: row.detail,
   recipients: JSON.parse(row.recipients) as string[],
   created_at: toTime(row.createdAt),
+  can_retry: row.outboxId !== null || row.requestKey !== null,
 });
 
 export function addOutbound(api: OpenAPIHono<JsonApiEnv>): void {

@@ -4,6 +4,7 @@ import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { readLimits } from '../bindings/account-limits.ts';
+import { readOutsideFileBytes } from '../outbound/submission/size-of-way.ts';
 import type { Profile } from '../schemas/account.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { listSenders } from '../store/address-store.ts';
@@ -23,13 +24,16 @@ export async function readProfile(env: Env, userId: string): Promise<Result<Prof
   ]);
   if (!account || !user) return err(problem(404, 'no_mailbox', 'This user has no mailbox.'));
   if (!mailbox.ok) return mailbox;
+  const { attachmentBytes } = readLimits(env, account.accountType);
+  const outsideFileBytes = await readOutsideFileBytes(env, account.email);
   return ok({
     user_id: userId,
     email: account.email,
     name: user.name,
     account_type: account.accountType === 'business' ? 'business' : 'personal',
     quota: { used_bytes: mailbox.value.usedBytes, limit_bytes: mailbox.value.limitBytes },
-    attachment_limit_bytes: readLimits(env, account.accountType).attachmentBytes,
+    attachment_limit_bytes: attachmentBytes,
+    outside_attachment_limit_bytes: Math.min(attachmentBytes, outsideFileBytes ?? attachmentBytes),
     signature: mailbox.value.settings.signature,
     addresses,
     totp_enabled: (factor?.confirmedAt ?? null) !== null,

@@ -44,7 +44,7 @@ export function addSearch(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'searchMessages',
       summary: 'Search',
       description:
-        'Words, "phrases", prefix*, from: to: cc: bcc: subject: in: is:unread|read|flagged|answered|forwarded|draft has:attachment filename: label: thread: list: header:name or header:name:text before: after: newer_than:2d older_than:1y larger: smaller:, - negates, OR, parentheses. Another word directly before a colon and a value is 400; quote it to search for it. Junk and Trash are included only if in: names them (in:any is everything). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.',
+        'Words (from three characters also the beginnings of words), "phrases", prefix*, from: to: cc: bcc: subject: in: is:unread|read|flagged|answered|forwarded|draft has:attachment filename: label: thread: list: header:name or header:name:text before: after: newer_than:2d older_than:1y larger: smaller:, - negates, OR, parentheses. Another word directly before a colon and a value is 400; quote it to search for it. Junk and Trash are included only if in: names them (in:any is everything). A page takes bounded time: it may hold fewer hits than limit, or none, and still have a next_cursor.',
       request: { query: searchQuerySchema },
       responses: {
         200: jsonContent(pageSchema(summarySchema), 'A page of hits'),

@@ -1,15 +1,39 @@
 /** `POST /v1/messages`: sends messages and cancels them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context, ValidationTargets } from 'hono';
 import { requireMailUser } from '../../identity/index.ts';
-import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import {
+  type JsonApiEnv,
+  jsonBody,
+  jsonContent,
+  problemResponses,
+  sendProblem,
+  toValidationProblem,
+} from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { logError } from '../../shared/telemetry/log.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
+import { listRecipients, recordRefusal } from '../outbound/submission/refusal.ts';
 import { cancelAnswerSchema, submitAnswerSchema, submitSchema } from '../outbound/submission/request-schema.ts';
 import { submitMessage } from '../outbound/submission/submit-message.ts';
 import { MAILBOX_UNAVAILABLE, NOT_FOUND } from '../schemas/errors.ts';
 import { toDeliveryJson } from './message-json.ts';
 import { messageParamSchema, USER_ROUTE } from './route.ts';
+
+/** Whether a body that the schema refuses is a mail. With an unknown member, or as another value than an object, it is not. */
+const isMail = ({ issues }: Pick<z.ZodError, 'issues'>): boolean =>
+  issues.every(({ code, path }) => code !== 'unrecognized_keys' && path.length > 0);
+
+async function refuseBody(c: Context<JsonApiEnv>, error: z.ZodError, target: keyof ValidationTargets) {
+  const refusal = toValidationProblem(error, target);
+  if (target === 'json' && isMail(error)) {
+    const caller = await requireMailUser(c);
+    const request: unknown = await c.req.json();
+    const refused = { requestJson: JSON.stringify(request), recipients: listRecipients(request) };
+    if (caller.ok) await recordRefusal(c.env, caller.value.userId, refusal, refused);
+  }
+  return sendProblem(c, refusal);
+}
 
 export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -46,6 +70,7 @@ export function addSending(api: OpenAPIHono<JsonApiEnv>): void {
         return sendProblem(c, MAILBOX_UNAVAILABLE);
       }
     },
+    (result, c) => (result.success ? undefined : refuseBody(c, result.error, result.target)),
   );
   api.openapi(
     createRoute({

@@ -61,7 +61,10 @@ export const profileSchema = z
     name: z.string(),
     account_type: z.enum(['personal', 'business']),
     quota: z.object({ used_bytes: z.int(), limit_bytes: z.int() }),
-    attachment_limit_bytes: z.int(),
+    attachment_limit_bytes: z.int().openapi({ description: 'All files of one message, decoded.' }),
+    outside_attachment_limit_bytes: z
+      .int()
+      .openapi({ description: 'The same for mail to other servers, by the way that it takes.' }),
     signature: z.string(),
     addresses: z.array(z.string()),
     totp_enabled: z.boolean(),

@@ -65,6 +65,10 @@ const addressAnswerSchema = z.object({ name: z.string(), email: z.string() });
 export const draftAnswerSchema = z
   .object({
     id: z.string(),
+    refusal: z.string().nullable().openapi({
+      description:
+        'Why a message that was sent came back to Drafts: the words of the spam or virus check. Null after the next save.',
+    }),
     revision: z.int(),
     updated_at: z.string(),
     from: addressAnswerSchema.nullable(),

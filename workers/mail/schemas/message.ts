@@ -1,5 +1,6 @@
 /** JSON schemas of folders and messages. */
 import { z } from '@hono/zod-openapi';
+import { FLAG_COLUMNS, type FlagColumn } from '../domain/message-flags.ts';
 import { IMPORTANCES } from '../domain/written-fields.ts';
 
 export const roleSchema = z.enum(['inbox', 'all', 'archive', 'drafts', 'flagged', 'junk', 'sent', 'trash']);
@@ -17,6 +18,10 @@ export const folderSchema = z
 
 export const addressSchema = z.object({ name: z.string(), email: z.string() }).openapi('Address');
 
+/** @returns members for the flags of a message. */
+export const flagMembers = <Schema extends z.ZodType>(schema: Schema): Record<FlagColumn, Schema> =>
+  Object.fromEntries(FLAG_COLUMNS.map((column) => [column, schema])) as Record<FlagColumn, Schema>;
+
 const summaryMembers = {
   id: z.string(),
   user_id: z.string(),
@@ -30,10 +35,7 @@ const summaryMembers = {
   subject: z.string(),
   preview: z.string(),
   size: z.int(),
-  is_read: z.boolean(),
-  is_flagged: z.boolean(),
-  is_answered: z.boolean(),
-  is_forwarded: z.boolean(),
+  ...flagMembers(z.boolean()),
   snoozed_until: z.string().nullable().openapi({ description: 'When the message returns to the Inbox.' }),
   is_draft: z.boolean(),
   has_attachments: z.boolean(),
@@ -60,6 +62,10 @@ export const deliveryStateSchema = z
     last_reply: z.string().nullable().optional(),
     uncertain: z.boolean().optional().openapi({
       description: 'An attempt was interrupted after its last byte: the message may have arrived, or arrived twice.',
+    }),
+    delayed: z.boolean().optional().openapi({
+      description:
+        'The message is sent, but the server of the recipient put it off; `last_reply` has its words. The service that carries the mail tries again.',
     }),
   })
   .openapi('DeliveryState');
@@ -115,10 +121,7 @@ export const labelSchema = z
 
 export const messagePatchSchema = z
   .strictObject({
-    is_read: z.boolean().optional(),
-    is_flagged: z.boolean().optional(),
-    is_answered: z.boolean().optional(),
-    is_forwarded: z.boolean().optional(),
+    ...flagMembers(z.boolean().optional()),
     snoozed_until: z.iso.datetime({ offset: true }).nullable().optional().openapi({
       description: 'Archives the message until this time, at most a year ahead. null, or a move, ends that.',
     }),

@@ -68,7 +68,7 @@ export function createAccountStore(database: D1Database) {
     /** Removes an address from its user. */
     async retireAddress(email: string, userId: string): Promise<boolean> {
       const own = and(eq(mailAddress.email, email), eq(mailAddress.userId, userId));
-      return (await db.update(mailAddress).set({ userId: null }).where(own).run()).meta.changes === 1;
+      return (await db.update(mailAddress).set({ userId: null }).where(own).run()).meta.changes > 0;
     },
 
     /** Takes all addresses that this database has from a user. */
@@ -119,7 +119,7 @@ export function createAccountStore(database: D1Database) {
     /** Consumes an invitation. @returns false if it is unknown, used or expired. */
     async consumeInvite(inviteSha256: string, now: number): Promise<boolean> {
       const open = isOpenInvite(inviteSha256, now);
-      return (await db.update(mailInvite).set({ usedAt: now }).where(open).run()).meta.changes === 1;
+      return (await db.update(mailInvite).set({ usedAt: now }).where(open).run()).meta.changes > 0;
     },
   };
 }

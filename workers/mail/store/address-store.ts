@@ -79,7 +79,7 @@ export async function createAccount(env: Env, { userId, email, accountType, crea
     prepare(database, insertAddress, { email, userId, now: createdAt, groups }),
     prepare(database, insertAccount, { userId, email, accountType, now: createdAt }),
   ]);
-  return address?.meta.changes === 1;
+  return (address?.meta.changes ?? 0) > 0;
 }
 
 /** Gives an account a further address. An interrupted call can be repeated. @returns false if the address was ever issued. */
@@ -90,9 +90,9 @@ export async function addAddress(env: Env, email: string, userId: string, now: n
   const row = { email, userId, now, groups: places.length };
   const issued = await findIssuedAddress(env, email);
   if (issued !== null && (issued.userId !== userId || issued.isAt === home)) return false;
-  if (issued === null && (await prepare(newest, insertAddress, row).run()).meta.changes !== 1) return false;
+  if (issued === null && (await prepare(newest, insertAddress, row).run()).meta.changes === 0) return false;
   if (newest === home && issued === null) return true;
-  return (await prepare(home, insertAddress, { ...row, groups: Number.MAX_SAFE_INTEGER }).run()).meta.changes === 1;
+  return (await prepare(home, insertAddress, { ...row, groups: Number.MAX_SAFE_INTEGER }).run()).meta.changes > 0;
 }
 
 /** Removes an address from its user. It is never issued again. @returns false if the user does not have it. */

@@ -38,10 +38,17 @@ export const mailDkimKey = sqliteTable(
   (table) => [primaryKey({ columns: [table.domain, table.selector] })],
 );
 
-/** Number of recipients that mailboxes were granted in an hour from the limit of a hosted domain. */
+/**
+ * Number of recipients that mailboxes were granted: in an hour, from the limit of a hosted domain; in a month, from the limit of the
+ * installation (`month`). A row `events:<domain>` says since which hour a delivery event of a domain is awaited.
+ */
 export const mailSendGrant = sqliteTable('mail_send_grant', {
+  /** A domain, `month` or `events:<domain>`. */
   domain: text('domain').primaryKey(),
-  /** The hour that `recipients` counts, in hours since 1970. In a later hour, the count starts again at 0. */
+  /**
+   * The period that `recipients` counts, in hours since 1970; of the row `month`, in months. In a later period, the count starts again
+   * at 0.
+   */
   hour: integer('hour').notNull(),
   recipients: integer('recipients').notNull(),
 });
@@ -77,7 +84,7 @@ export const mailError = sqliteTable(
   {
     errorId: text('error_id').primaryKey(),
     userId: text('user_id').notNull(),
-    /** Why the message is in the error queue: `validation`, `virus`, `spam` or `delivery`. */
+    /** Why the message is in the error queue: `validation`, `virus`, `spam`, `delivery`, `complaint` or `sending`. */
     kind: text('kind').notNull(),
     code: text('code').notNull(),
     detail: text('detail').notNull(),

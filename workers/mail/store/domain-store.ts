@@ -143,7 +143,7 @@ export function createDomainStore(database: D1Database) {
         raiseGeneration(db),
       ]);
       forgetProven(database);
-      return removed.meta.changes === 1;
+      return removed.meta.changes > 0;
     },
 
     async listDkimKeys(domain: string): Promise<DkimKeyRow[]> {

@@ -4,13 +4,14 @@
  * change, and after any crash.
  */
 
-import { and, asc, desc, eq, lt, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gte, lt, ne, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import type { IncomingLedger } from '../../../durable-objects/mail/contract/incoming.ts';
 import type { OutboxSnapshot } from '../../../durable-objects/mail/contract/outbox.ts';
 
 import { boundDirectories } from '../../shared/stores/bindings.ts';
 import { minOrNull } from '../../shared/stores/directories.ts';
+import { prepare, statement } from '../../shared/stores/statement.ts';
 import { mailError, mailLedger, mailQueue, mailRefusal } from './domain-schema.ts';
 import { dropIfErased } from './erasure-store.ts';
 
@@ -169,12 +170,45 @@ export async function insertError(database: D1Database, row: ErrorRow): Promise<
   ]);
 }
 
+/** Counts the refused submissions of a user since a time. */
+export async function countRefusals(database: D1Database, userId: string, since: number): Promise<number> {
+  const isRecent = and(eq(mailError.userId, userId), eq(mailError.kind, 'validation'), gte(mailError.createdAt, since));
+  return drizzle(database).$count(mailError, isRecent);
+}
+
 export async function findError(database: D1Database, errorId: string): Promise<ErrorRow | null> {
   return (await drizzle(database).select().from(mailError).where(eq(mailError.errorId, errorId)).get()) ?? null;
 }
 
 export async function deleteError(database: D1Database, errorId: string): Promise<void> {
   await drizzle(database).delete(mailError).where(eq(mailError.errorId, errorId));
+}
+
+/** Deletes entries together. */
+export async function deleteErrors(database: D1Database, errorIds: readonly string[]): Promise<void> {
+  await prepare(database, deleteListed, { ids: JSON.stringify(errorIds) }).run();
+}
+
+const deleteListed = statement<{ ids: string }>(
+  'DELETE FROM mail_error WHERE error_id IN (SELECT value FROM json_each(:ids))',
+);
+
+/**
+ * Lists old entries that no mailbox has: refused submissions, complaints and refusals of domains. An entry about an account whose mail is
+ * still held stays.
+ */
+export async function listOldErrors(database: D1Database, before: number, limit: number) {
+  const isOld = and(
+    lt(mailError.createdAt, before),
+    ne(mailError.kind, 'delivery'),
+    ne(mailError.code, 'sending_held'),
+  );
+  return drizzle(database)
+    .select({ errorId: mailError.errorId, requestKey: mailError.requestKey })
+    .from(mailError)
+    .where(isOld)
+    .orderBy(asc(mailError.createdAt))
+    .limit(limit);
 }
 
 /** Lists the error queue, newest first. */

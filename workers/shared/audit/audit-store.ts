@@ -93,7 +93,7 @@ export function createAuditStore(database: D1Database) {
         .orderBy(asc(auditEntry.at))
         .limit(ROWS_PER_DELETE_MAX);
       const expired = and(lt(auditEntry.at, endsAt), inArray(auditEntry.entryId, oldest));
-      return (await db.delete(auditEntry).where(expired).run()).meta.changes;
+      return (await db.delete(auditEntry).where(expired).returning({ entryId: auditEntry.entryId })).length;
     },
 
     /** Erases a user from all entries. */

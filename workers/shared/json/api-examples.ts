@@ -160,6 +160,7 @@ const MEMBERS: Readonly<Record<string, unknown>> = {
   note: 'Met at the conference',
   limit_bytes: 5 * 1024 ** 3,
   attachment_limit_bytes: 25 * 1024 ** 2,
+  outside_attachment_limit_bytes: 3_778_530,
   value: 'invoice',
   folder_id: 'inbox',
   role: 'inbox',

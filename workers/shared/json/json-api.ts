@@ -13,7 +13,8 @@ import { HTTPException } from 'hono/http-exception';
 import type { AuditActor } from '../pure/audit-actor.ts';
 import { decodeCursor, encodeCursor } from '../pure/cursor.ts';
 import type { Result } from '../pure/result.ts';
-import { MisconfiguredError, settingsOf } from '../settings/settings.ts';
+import { findMisconfigured, settingsOf } from '../settings/settings.ts';
+import { isMissingCall } from '../stores/object-namespace.ts';
 import { logError } from '../telemetry/log.ts';
 import { addApiHeaders } from './api-headers.ts';
 import { KeptMatches } from './kept-matches.ts';
@@ -50,6 +51,8 @@ const JSON_BYTES_MAX = 4 * 1024 * 1024;
 export const OPEN_JSON_BYTES_MAX = 16 * 1024;
 /** Maximum number of errors listed in a problem. A longer list could make the answer longer than the request. */
 const ERRORS_MAX = 20;
+/** Time after which a client retries while an object runs older code. */
+const UPGRADE_SECONDS = 30;
 
 /**
  * Creates the routes of a part of the API. They have no error handler of their own, because Hono would run each such part in a
@@ -102,10 +105,15 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
           : problem(400, 'bad_request', error.message);
       return sendProblem(c, badRequest);
     }
-    if (error instanceof MisconfiguredError) return sendProblem(c, misconfigured(error));
+    const misconfiguration = findMisconfigured(error);
+    if (misconfiguration) return sendProblem(c, misconfigured(misconfiguration));
     if (error instanceof ProblemError) {
       logError(error.problem.code, error.cause, { request_id: c.get('requestId') });
       return sendProblem(c, error.problem);
+    }
+    if (isMissingCall(error)) {
+      logError('upgrade_pending', error, { request_id: c.get('requestId') });
+      return sendProblem(c, problem(503, 'upgrade_pending', undefined, { retryAfterSeconds: UPGRADE_SECONDS }));
     }
     logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
     return sendProblem(c, problem(500, 'internal_error'));

@@ -1,6 +1,7 @@
 /** Errors of the JSON APIs, in the form of RFC 9457 `application/problem+json`. */
 
 import type { MisconfiguredError } from '../settings/settings.ts';
+import { OlderStoreError } from '../stores/store-age.ts';
 import { addApiHeaders } from './api-headers.ts';
 import type { ProblemCode, StatusOf } from './problem-codes/index.ts';
 
@@ -66,8 +67,11 @@ export class ProblemError extends Error {
   }
 }
 
-/** The problem for a setting that the request needs and that has a bad value. `GET /v1/health` lists all such settings. */
-export const misconfigured = (error: MisconfiguredError): Problem => problem(503, 'misconfigured', error.message);
+/** The problem for a setting that the request needs and that has a bad value, or for a database that was put back. `GET /v1/health` lists all such settings. */
+export const misconfigured = (error: MisconfiguredError): Problem =>
+  error instanceof OlderStoreError
+    ? problem(503, 'store_older', error.message, { retryAfterSeconds: 10 })
+    : problem(503, 'misconfigured', error.message);
 
 /** Makes the JSON body of a problem, for responses and for items of batch responses. */
 export function toProblemBody(value: Problem, requestId: string): Record<string, unknown> {

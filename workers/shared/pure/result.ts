@@ -2,4 +2,4 @@
 export type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 
 export const ok = <T>(value: T): Result<T, never> => ({ ok: true, value });
-export const err = <E>(error: E): Result<never, E> => ({ ok: false, error });
+export const err = <E>(error: E): { readonly ok: false; readonly error: E } => ({ ok: false, error });

@@ -9,14 +9,22 @@ const QUOTA_BYTES = { unit: 'bytes', min: 1, max: 1024 * GIB };
 
 const isToken = (value: string): boolean => /^[\x21-\x7e]+$/.test(value);
 const isMailAddress = (value: string): boolean => /^[^\s@]+@[^\s@]+$/.test(value);
-const isMailTransport = (value: string): boolean => {
+/** Cloudflare's SMTP submission answers 250 to mail for suppressed addresses and drops it, so its mail could be lost silently. */
+const isLossy = (value: string): boolean => /^smtps?:\/\/[^/?]*\bmx\.cloudflare\.net(?:[:/?]|$)/i.test(value);
+const isTransport = (value: string): boolean => {
   const match =
     /^smtps?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/?(?:\?tls=(?:off|opportunistic|required))?$/i;
   const port = match.exec(value)?.[1];
   return (
     value === 'email-service' ||
-    (match.test(value) && (port === undefined || (isPort(Number(port)) && Number(port) !== 25)))
+    (match.test(value) && !isLossy(value) && (port === undefined || (isPort(Number(port)) && Number(port) !== 25)))
   );
+};
+
+const TRANSPORTS_MAX = 4;
+const isMailTransport = (value: string): boolean => {
+  const transports = value.split(',').map((each) => each.trim());
+  return transports.length <= TRANSPORTS_MAX && transports.every(isTransport);
 };
 
 export const mailSettings = {
@@ -65,9 +73,11 @@ export const mailSettings = {
       group: 'Outgoing mail',
       fallback: 'email-service',
       meaning:
-        "How mail leaves: Cloudflare's Email Service or an SMTP relay. `npm start` uses the local sink by default.",
+        "How mail leaves: Cloudflare's Email Service or an SMTP relay. Of a list, the first one that takes the message: Email Service takes at most 5 MiB and no forwards. `npm start` uses the local sink by default.",
     },
-    'email-service, smtp://host:port[?tls=off|opportunistic|required] or smtps://host:port, with a port other than 25. ' +
+    'email-service, smtp://host:port[?tls=off|opportunistic|required] or smtps://host:port, with a port other than 25; or ' +
+      'several of these, separated by commas. ' +
+      'smtp.mx.cloudflare.net is refused, because it answers 250 and drops mail to suppressed addresses: use email-service. ' +
       'User and password go into MAIL_TRANSPORT_USER and MAIL_TRANSPORT_PASSWORD',
     isMailTransport,
   ),
@@ -81,6 +91,20 @@ export const mailSettings = {
     'at most 255 characters',
     (value) => value.length <= 255,
   ),
+  CLOUDFLARE_MAIL_TOKEN: text(
+    {
+      group: 'Outgoing mail',
+      isSecret: true,
+      meaning:
+        "API token with Email Sending > Edit. With it, the end of a suppression is read, and operators see and lift the entries of Cloudflare's suppression list.",
+    },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  MAIL_API_URL: httpUrl({
+    group: 'Outgoing mail',
+    meaning: "Cloudflare's API of Email Sending for the account. `npm run deploy` sets it.",
+  }),
   SEND_LIMIT_PER_HOUR: number({
     group: 'Outgoing mail',
     ...RECIPIENTS_PER_HOUR,
@@ -113,6 +137,15 @@ export const mailSettings = {
     max: 10_000_000,
     fallback: 200,
     meaning: 'Forwards and vacation replies of one account per hour. Further ones wait for the next hour.',
+  }),
+  MAIL_OUT_PER_MONTH: number({
+    group: 'Outgoing mail',
+    unit: 'recipients',
+    min: 0,
+    max: 1_000_000_000,
+    fallback: 100_000,
+    meaning:
+      "Recipients per calendar month (UTC) of all mail through Cloudflare's Email Service, which charges for each: the default costs 34 dollars. Over it, mail waits.",
   }),
   MAIL_RECIPIENTS_MAX: number({
     group: 'Outgoing mail',

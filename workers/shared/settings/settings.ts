@@ -30,6 +30,12 @@ export class MisconfiguredError extends Error {
   }
 }
 
+/** Finds the `MisconfiguredError` that an error is or was caused by, such as the error of a query. @returns null if there is none. */
+export function findMisconfigured(error: unknown): MisconfiguredError | null {
+  if (error instanceof MisconfiguredError) return error;
+  return error instanceof Error && error.cause !== undefined ? findMisconfigured(error.cause) : null;
+}
+
 interface ParsedSettings {
   /** The values. The getter of a setting with a bad value throws `MisconfiguredError`. */
   readonly settings: Settings;
@@ -119,9 +125,9 @@ function* checkTogether(settings: Settings): Generator<SettingProblem> {
     yield { name: 'MAIL_TRANSPORT_PASSWORD', message: 'is missing, but MAIL_TRANSPORT_USER is set' };
   if (user === '' && password !== '')
     yield { name: 'MAIL_TRANSPORT_USER', message: 'is missing, but MAIL_TRANSPORT_PASSWORD is set' };
-  if (user !== '' && !/^smtps?:/i.test(transport))
+  if (user !== '' && !/(?:^|,)\s*smtps?:/i.test(transport))
     yield { name: 'MAIL_TRANSPORT_USER', message: 'needs a MAIL_TRANSPORT that starts with smtp:// or smtps://' };
-  if (user !== '' && /^smtp:.*tls=off/i.test(transport))
+  if (user !== '' && /(?:^|,)\s*smtp:[^,]*tls=off/i.test(transport))
     yield { name: 'MAIL_TRANSPORT', message: 'must not have tls=off: a password is sent inside TLS only' };
 }
 

@@ -43,3 +43,10 @@ function idOf<T extends Rpc.DurableObjectBranded | undefined>(namespace: Durable
   ids.set(namespace, known.set(name, id));
   return id;
 }
+
+/**
+ * Whether a call failed because the object lacks it. The platform lets an active object run the code of the release before for some
+ * minutes after a deployment.
+ */
+export const isMissingCall = (error: unknown): boolean =>
+  error instanceof Error && /no call is named|does not implement the method/.test(error.message);

@@ -32,7 +32,7 @@ export async function readDatabaseState(database: D1Database): Promise<DatabaseS
 
 /** Judges the state of a database. @param name name of its binding. */
 export function judgeDatabase(name: string, { migrations, sizeBytes }: DatabaseState): Finding[] {
-  const { entries } = name === 'DIRECTORY' ? directory : objects;
+  const { entries } = /^DIRECTORY(_\d+)?$/.test(name) ? directory : objects;
   const expected = entries.map(({ tag }) => `${tag}.sql`);
   const missing = expected.filter((each) => !migrations.includes(each));
   const unknown = migrations.filter((each) => !expected.includes(each));

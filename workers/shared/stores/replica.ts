@@ -2,6 +2,7 @@
  * Reads of DIRECTORY in the nearest replica. A replica may be behind by any time, so its answer counts only with a proof that
  * it is current, and a refusal only if the primary confirms it: docs/design/replicas.md.
  */
+import { findMisconfigured } from '../settings/settings.ts';
 import { logError } from '../telemetry/log.ts';
 
 /**
@@ -25,6 +26,7 @@ export async function askReplica<T>(
   try {
     return await Promise.race([ask(database.withSession('first-unconstrained')), late]);
   } catch (error) {
+    if (findMisconfigured(error)) throw error;
     logError('replica_failed', error);
     return null;
   } finally {

@@ -1,7 +1,8 @@
 /** Reads counters from Analytics Engine. https://developers.cloudflare.com/analytics/analytics-engine/sql-api/ */
 
 import { settingsOf } from '../settings/settings.ts';
-import { type Counter, type HourlyCounter, readLocalCounters } from './counters.ts';
+import { ACCEPTED_RECIPIENTS, type Counter, type HourlyCounter, readLocalCounters } from './counters.ts';
+import type { Activity } from './prices.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -61,6 +62,18 @@ async function query(
   const { data } = (await response.json()) as { data: readonly CounterRow[] };
   return data.map((row) => ({ ...row, hour: Number(row.hour ?? 0), count: Number(row.count), ms: Number(row.ms) }));
 }
+
+/** What the counters of a period say, for the estimate of its cost. */
+export const toActivity = (env: Env, counters: readonly Counter[], periodMs: number): Activity => ({
+  operations: sumOperations(counters),
+  recipients: counters
+    .filter(({ name, label }) => name === 'events' && label === ACCEPTED_RECIPIENTS)
+    .reduce((sum, { count }) => sum + count, 0),
+  periodMs,
+  seasonObjects: settingsOf(env).LEADERBOARD_SHARDS + SEASON_AND_VIEW,
+});
+
+const SEASON_AND_VIEW = 2;
 
 export function sumOperations(counters: readonly Counter[]): Record<string, number> {
   const counts: Record<string, number> = {};

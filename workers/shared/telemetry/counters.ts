@@ -1,5 +1,5 @@
 /**
- * Counters in Workers Analytics Engine (binding `COUNTERS`): operations by outcome with their time, errors by event, and gauges. A
+ * Counters in Workers Analytics Engine (binding `COUNTERS`): operations by outcome with their time, errors by event, events from outside, and gauges. A
  * local server has no Analytics Engine, so it counts in memory.
  */
 
@@ -10,10 +10,10 @@ import type { Operation } from './prices.ts';
 export type Outcome = 'ok' | 'refused' | 'failed';
 
 export interface Counter {
-  readonly name: 'operations' | 'errors' | 'gauges';
-  /** Name of the operation, of the event in the log, or of the gauge. */
+  readonly name: 'operations' | 'errors' | 'gauges' | 'events';
+  /** Name of the operation, of the event in the log, of the gauge, or of the event from outside. */
   readonly label: string;
-  /** Outcome of the operation; '' for errors and gauges. */
+  /** Outcome of the operation or the event; '' for errors and gauges. */
   readonly outcome: string;
   count: number;
   /** Sum of the durations of the operations in milliseconds, or of the gauge's values. */
@@ -50,6 +50,15 @@ export function countError(event: string): void {
   const invocation = currentInvocation();
   if (invocation) add(invocation.env, { name: 'errors', label: event, outcome: '', count: 1, ms: 0 });
 }
+
+/** Label of recipients for whom Email Service accepted a message. */
+export const ACCEPTED_RECIPIENTS = 'email_service_recipient';
+/** Label of refused submissions of mail. */
+export const REFUSED_SUBMISSIONS = 'submission_refused';
+
+/** Counts an event from outside, such as a delivery event, by what it came to. */
+export const countEvent = (env: Env, label: string, outcome: string, count = 1): void =>
+  add(env, { name: 'events', label, outcome, count, ms: 0 });
 
 /** Records the present value of a gauge. Readers get the mean of an hour. */
 export const recordGauge = (env: Env, label: string, value: number): void =>

@@ -1,6 +1,7 @@
 /**
  * Prices of the platform, and the resources that each operation uses. The benchmark, the daily estimate and docs/costs.md share
- * these numbers. Prices: Cloudflare's pricing pages for Workers, D1, Durable Objects, R2, Queues and Logs, read in November 2026.
+ * these numbers. Prices: Cloudflare's pricing pages for Workers, D1, Durable Objects (alarms count as requests), R2, Queues, Logs, Analytics
+ * Engine (announced, not billed yet) and Email Service, read in November 2026.
  */
 
 /** Prices in US dollars per million units. */
@@ -14,12 +15,12 @@ export const PRICES = {
   objectRequest: 0.15,
   queueOperation: 0.4,
   logLine: 0.6,
+  dataPoint: 0.25,
+  /** A recipient of mail through Email Service. */
+  recipient: 350,
 } as const;
 
-/**
- * Processor time of one event in milliseconds. This is an assumption. The duration of objects ($12.50 per million GB-s) is not
- * counted.
- */
+/** Processor time of one event in milliseconds. This is an assumption. */
 export const CPU_MS = 2;
 
 export const OPERATIONS = [
@@ -54,16 +55,60 @@ export const USAGE: Readonly<Record<Operation, Usage>> = {
   other: {},
 };
 
+/** Recipients of a month that are part of the plan: https://developers.cloudflare.com/email-service/platform/pricing/ */
+const RECIPIENTS_INCLUDED = 3_000;
+
+/** @returns the price in US dollars of a month's recipients of mail through Email Service. */
+export const priceOfSending = (recipients: number): number =>
+  (Math.max(0, recipients - RECIPIENTS_INCLUDED) * PRICES.recipient) / 1e6;
+
+/**
+ * What each recipient of mail through Email Service uses beside the message: the fee, its row and the deletion of it after 14 days, and
+ * the delivery event: a message in a queue, a call of the mailbox, three rows.
+ */
+export const RECIPIENT_USAGE: Usage = {
+  recipient: 1,
+  rowWritten: 5,
+  objectRequest: 1,
+  queueOperation: 3,
+  dataPoint: 2,
+};
+
+/** Share of the requests that are written as data points (`counters.ts`). */
+const DATA_POINTS_PER_OPERATION = 0.1;
+/** Memory of an object in GB, for which its duration is billed. */
+export const OBJECT_GB = 0.125;
+
 /** @returns the price of a usage in US dollars. */
 export const priceOf = (usage: Usage): number =>
   Object.entries(usage).reduce((sum, [name, count]) => sum + (count * PRICES[name as keyof typeof PRICES]) / 1e6, 0);
 
-/** Estimates the cost of operations, without stored bytes, the duration of objects and what the plan includes. */
-export const estimateDollars = (counts: Readonly<Partial<Record<Operation, number>>>): number =>
-  OPERATIONS.reduce(
-    (sum, name) => sum + (counts[name] ?? 0) * priceOf({ workerRequest: 1, cpuMs: CPU_MS, ...USAGE[name] }),
-    0,
-  );
+const OVERHEAD: Usage = { workerRequest: 1, cpuMs: CPU_MS, dataPoint: DATA_POINTS_PER_OPERATION };
+
+/** What a deployment did in a period. */
+export interface Activity {
+  readonly operations: Readonly<Partial<Record<Operation, number>>>;
+  /** Recipients of mail that Email Service accepted. */
+  readonly recipients?: number;
+  readonly periodMs?: number;
+  /** Objects of a season: its shards, itself and a view. */
+  readonly seasonObjects?: number;
+}
+
+/** Estimates the cost of a period at list prices, without stored bytes and without what the plan includes. */
+export const estimateDollars = ({ operations, recipients = 0, ...season }: Activity): number =>
+  OPERATIONS.reduce((sum, name) => sum + (operations[name] ?? 0) * priceOf({ ...OVERHEAD, ...USAGE[name] }), 0) +
+  recipients * priceOf(RECIPIENT_USAGE) +
+  priceOfSeason(operations.score_write ?? 0, season);
+
+/** Duration of the objects of a season. A post keeps all of them awake for at most a minute, because their timers are pending. */
+function priceOfSeason(
+  posts: number,
+  { periodMs = 0, seasonObjects = 0 }: Omit<Activity, 'operations' | 'recipients'>,
+) {
+  const minutes = Math.min(posts, periodMs / 60_000);
+  return (minutes * 60 * seasonObjects * OBJECT_GB * STORED_PRICES.objectDuration) / 1e6;
+}
 
 /**
  * Prices in US dollars per GB and month, and per million GB-seconds of an object in memory. From the same pages, read at the same

@@ -4,6 +4,8 @@
  * A job changes nothing that was written after it began, so a step that was interrupted can be repeated.
  */
 
+import { count } from './counting.ts';
+
 export type JobOrder =
   /** A job that removes every version, every delete marker and every open upload below the prefix. */
   | { readonly kind: 'empty'; readonly prefix: string }
@@ -67,8 +69,8 @@ export const emptyReport = (): JobReport => ({ counts: {}, changes: [], obstacle
 
 export const LISTED_MAX = 20;
 
-export function addTo({ counts }: JobReport, count: JobCount, by = 1): void {
-  counts[count] = (counts[count] ?? 0) + by;
+export function addTo({ counts }: JobReport, name: JobCount, by = 1): void {
+  count(counts, { [name]: by });
 }
 
 /** Appends the item unless the list is full. The list thus keeps the first items only. */

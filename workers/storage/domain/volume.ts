@@ -32,9 +32,8 @@ export interface VolumeEntry {
 /** Collects the bytes of a volume in one buffer, so that no byte is in memory twice. */
 export class VolumeBuilder {
   readonly entries: VolumeEntry[] = [];
-  /** Length in bytes of the data so far. Setting a smaller value drops the bytes that were appended last. */
-  length = 0;
   readonly #dataMax: number;
+  #length = 0;
   #bytes = Buffer.alloc(0);
 
   /**
@@ -46,12 +45,22 @@ export class VolumeBuilder {
     this.#dataMax = dataMax;
   }
 
+  /** Length in bytes of the data so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Drops the bytes that were appended last. @param length length in bytes of the data that stays. */
+  cutTo(length: number): void {
+    this.#length = Math.min(this.#length, length);
+  }
+
   /** Appends bytes to the data of the volume. @returns their offset in the volume. */
   append(bytes: Uint8Array): number {
     const start = this.length;
     this.#reserve(bytes.length);
     this.#bytes.set(bytes, start);
-    this.length += bytes.length;
+    this.#length += bytes.length;
     return start;
   }
 

@@ -26,12 +26,13 @@ import {
 } from './actions/buckets.ts';
 import { deleteObjects } from './actions/deleting.ts';
 import { type BegunListing, beginListing, listObjects, listUploads, listVersions } from './actions/listing.ts';
+import { putObject } from './actions/put-object.ts';
 import { getQuota } from './actions/quotas.ts';
 import { beginRead, findPart, getVersion, listObjectParts, readVersion } from './actions/reading.ts';
 import { completeUpload } from './actions/upload-completion.ts';
 import { copyPart, putPart } from './actions/upload-parts.ts';
 import { abortUpload, createUpload, getUpload, listParts } from './actions/uploads.ts';
-import { copyObject, putObject, setAttribute, setLock } from './actions/writing.ts';
+import { copyObject, setAttribute, setLock } from './actions/writing.ts';
 import { createEdgeBytes } from './blobs/edge-bytes.ts';
 import {
   createIsolateMemory,
@@ -109,9 +110,11 @@ export function createEngine(
   return engineOf(createEngineContext(env, now, ctx, options));
 }
 
-export function engineOf(context: EngineContext): Engine {
-  let begun: BegunListing | null = null;
+/** @param earlier a listing that was begun for the same request. */
+export function engineOf(context: EngineContext, earlier: BegunListing | null = null): Engine {
+  let begun = earlier;
   return {
+    actingFor: (principalId) => engineOf({ ...context, origin: { ...context.origin, principalId } }, begun),
     createBucket: (request) => createBucket(context, request),
     getBucket: (name, source) => getBucketRecord(context, name, source),
     listBuckets: (request) => listBuckets(context, request),

@@ -6,6 +6,7 @@
  * that removes its record checks again that nothing refers to it. The record is removed before the R2 object. After a crash between
  * the two steps the object is an orphan, which the orphan collector finds.
  */
+import { count } from '../domain/counting.ts';
 import { removeBlobs } from '../engine/blobs/locations.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import {
@@ -57,15 +58,16 @@ export async function collectUploads(context: EngineContext, shard: number, repo
   const uploads = await selectDueUploads(context, shard);
   for (const upload of uploads) {
     if (upload.state === 'open') {
-      report.uploads_abandoned++;
+      count(report, { uploads_abandoned: 1 });
       await abortDueUpload(context, shard, upload);
     } else if (upload.has_parts === 1) {
-      report.parts_removed += await removeParts(context, shard, upload.upload_id, PARTS_PAGE);
+      const parts_removed = await removeParts(context, shard, upload.upload_id, PARTS_PAGE);
+      count(report, { parts_removed });
     } else {
       const keepUntil = Number(upload.ended_at) + context.limits.endedUploadMs;
       if (context.now() >= keepUntil) await forgetUpload(context, shard, upload);
       else {
-        report.uploads_cleaned++;
+        count(report, { uploads_cleaned: 1 });
         await postponeUpload(context, shard, upload, keepUntil);
       }
     }
@@ -90,8 +92,8 @@ export async function collectBlobs(context: EngineContext, shard: number, report
       before,
     );
     await removeFromLocations(context, removed);
-    report.blobs_removed += removed.length;
-    report.bytes_removed += removed.reduce((sum, blob) => sum + blob.size, 0);
+    count(report, { blobs_removed: removed.length });
+    count(report, { bytes_removed: removed.reduce((sum, blob) => sum + blob.size, 0) });
   }
   if (sparse.length > 0) {
     const compacted: CompactReport = { volumes: 0, live_bytes: 0 };
@@ -101,8 +103,8 @@ export async function collectBlobs(context: EngineContext, shard: number, report
       sparse.map((row) => row.blobId),
       compacted,
     );
-    report.volumes_compacted += compacted.volumes;
-    report.compacted_live_bytes += compacted.live_bytes;
+    count(report, { volumes_compacted: compacted.volumes });
+    count(report, { compacted_live_bytes: compacted.live_bytes });
   }
   // Compaction listed the compacted volumes in `reclaim` again with a new time, so this removes only their old rows. Volumes that
   // could not be read are left to scrub.

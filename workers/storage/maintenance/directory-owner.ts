@@ -5,8 +5,12 @@
  */
 import { directoryKeyOf, isLost, ownerKeyOf, REBUILDING } from '../../shared/collectors/owner-store.ts';
 import { createCollectorStore } from '../../shared/collectors/store.ts';
+import { readNumber } from '../../shared/stores/age-store.ts';
+import { logError } from '../../shared/telemetry/log.ts';
 import { listMetadata } from '../engine/blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
+import { levelDirectoryAge, nameOf, raiseDirectoryAge } from './directory-age.ts';
+import { writeDirectoryJournal } from './directory-journal.ts';
 
 /** Prefix of the keys of the snapshots of DIRECTORY, or of another user database. */
 export const snapshotsOf = (context: EngineContext): string => `snapshots/${directoryKeyOf(context.directoryNumber)}/`;
@@ -62,6 +66,28 @@ async function findDoubt(context: EngineContext, id: string | null, newest: stri
   return null;
 }
 
+/** Makes the database the owner if an operator has confirmed that it is the right one. What it lacks is lost then. */
+async function takeOverIfAsked(context: EngineContext, takeOver: number): Promise<boolean> {
+  if (takeOver !== 1) return false;
+  await takeOverSnapshots(context);
+  await levelDirectoryAge(context);
+  await openStore(context).endTakeOver();
+  return true;
+}
+
+/** Raises the number of the database each minute, and writes its journal. A database that was put back raises the alarm of its collector. */
+export async function keepDirectoryAge(context: EngineContext): Promise<void> {
+  const number = await raiseDirectoryAge(context);
+  if (number !== null) return void (await writeDirectoryJournal(context, number));
+  // An empty database is lost or new, which the snapshot's alarm says.
+  if ((await readNumber(context.directory, 'directory')) === null) return;
+  const store = openStore(context);
+  if (await takeOverIfAsked(context, (await store.read()).takeOver)) return;
+  const doubt = `${nameOf(context)} is an older copy than its number in the locations`;
+  logError('store_older', doubt, { database: nameOf(context) });
+  await store.raiseAlarm(doubt, { scanned: 0, found: 0 }, context.now());
+}
+
 /**
  * Records a snapshot of DIRECTORY before it is written.
  * @returns the reason if it must not be written, after raising the alarm; null otherwise.
@@ -69,11 +95,7 @@ async function findDoubt(context: EngineContext, id: string | null, newest: stri
 export async function beginSnapshot(context: EngineContext, folder: string): Promise<string | null> {
   const store = openStore(context);
   let row = await store.read();
-  if (row.takeOver === 1) {
-    await takeOverSnapshots(context);
-    await store.endTakeOver();
-    row = await store.read();
-  }
+  if (await takeOverIfAsked(context, row.takeOver)) row = await store.read();
   const doubt = await findDoubt(context, row.owner, row.cursor);
   if (doubt !== null) {
     await store.raiseAlarm(doubt, { scanned: 0, found: 0 }, context.now());

@@ -9,10 +9,12 @@
  * then works again, and a new bucket has no policy. Prefer D1 Time Travel, which is exact to the minute.
  */
 
+import { readNumber } from '../../shared/stores/age-store.ts';
 import { logInfo } from '../../shared/telemetry/log.ts';
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import type { Row } from '../engine/store/database.ts';
+import { forgetDirectoryChanges } from '../engine/store/directory-journal-store.ts';
 import {
   alignDirectoryBuckets,
   isDirectoryInUse,
@@ -20,6 +22,9 @@ import {
   readDirectoryPage,
   restoreDirectoryRows,
 } from '../engine/store/directory-store.ts';
+import { levelDirectoryAge } from './directory-age.ts';
+import { levelGeneration } from './directory-generation.ts';
+import { replayDirectoryJournal } from './directory-journal.ts';
 import { beginRebuild, beginSnapshot, isRebuilding, snapshotsOf, takeOverSnapshots } from './directory-owner.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
@@ -28,6 +33,8 @@ const KEPT = 48;
 
 interface DirectoryManifest {
   readonly finished_at: number;
+  /** Age of the database at the start of the snapshot. The journal has what changed since. */
+  readonly number?: number;
   readonly pages: Readonly<Record<string, number>>;
   readonly rows: Readonly<Record<string, number>>;
 }
@@ -43,6 +50,7 @@ export async function snapshotDirectory(context: EngineContext): Promise<Directo
   const folder = `${snapshotsOf(context)}${new Date(context.now()).toISOString()}/`;
   const doubt = await beginSnapshot(context, folder);
   if (doubt !== null) throw new SnapshotRefused(doubt);
+  const number = (await readNumber(context.directory, 'directory')) ?? 0;
   const pages: Record<string, number> = {};
   const rows: Record<string, number> = {};
   for (const table of await listDirectoryTables(context)) {
@@ -55,7 +63,7 @@ export async function snapshotDirectory(context: EngineContext): Promise<Directo
       after = page.next;
     }
   }
-  const manifest = { finished_at: context.now(), pages, rows };
+  const manifest = { finished_at: context.now(), number, pages, rows };
   await writeMetadata(context, `${folder}manifest.json.gz`, manifest);
   const folders = await listMetadata(context, snapshotsOf(context), '/');
   for (const old of folders.slice(0, -KEPT)) await removeMetadata(context, old);
@@ -70,6 +78,8 @@ export async function snapshotDirectory(context: EngineContext): Promise<Directo
 export interface DirectoryReport {
   snapshot: string | null;
   rows_restored: number;
+  /** Number of changes that came from the journal since the snapshot. */
+  changes_replayed: number;
   /** Number of buckets that were not in the snapshot and came from the shards. */
   buckets_recovered: number;
 }
@@ -87,7 +97,7 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
   if ((await isDirectoryInUse(context)) && !(await isRebuilding(context)))
     return { ok: false, error: { kind: 'not_empty' } };
   await beginRebuild(context);
-  const report: DirectoryReport = { snapshot: null, rows_restored: 0, buckets_recovered: 0 };
+  const report: DirectoryReport = { snapshot: null, rows_restored: 0, changes_replayed: 0, buckets_recovered: 0 };
   const tables = await listDirectoryTables(context);
   for (const folder of (await listMetadata(context, snapshotsOf(context), '/')).reverse()) {
     const manifest = await readMetadata<DirectoryManifest>(context, `${folder}manifest.json.gz`);
@@ -104,10 +114,18 @@ export async function rebuildDirectory(context: EngineContext): Promise<Director
         report.rows_restored += kept.length;
       }
     }
+    if (manifest.number !== undefined) {
+      const { changes } = await replayDirectoryJournal(context, manifest.number, () => true);
+      report.changes_replayed = changes;
+    }
     break;
   }
+  // Snapshot and journal have what the restored rows recorded as changes.
+  await forgetDirectoryChanges(context);
   if (context.directoryNumber === 0) report.buckets_recovered = await alignDirectoryBuckets(context);
+  await levelGeneration(context);
   await takeOverSnapshots(context);
+  await levelDirectoryAge(context);
   logInfo('directory_rebuilt', {
     directory: context.directoryNumber,
     rows_restored: report.rows_restored,

@@ -1,3 +1,5 @@
+import { count } from '../domain/counting.ts';
+
 /** Counts in the report of `fsck`. */
 export interface FsckReport {
   dry_run: boolean;
@@ -56,6 +58,6 @@ const COUNTS = Object.entries(emptyFsckReport(true)).flatMap(([key, value]) =>
 );
 
 export function addReport(total: FsckReport, part: FsckReport): void {
-  for (const key of COUNTS) total[key] += part[key];
+  for (const key of COUNTS) count(total, { [key]: part[key] });
   for (const example of part.examples) addExample(total, example);
 }

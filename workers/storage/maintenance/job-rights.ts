@@ -5,7 +5,7 @@ import { toRetainUntil } from '../domain/object-lock.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { atDirectory } from '../engine/model/context.ts';
 import type { Bucket, ObjectLock, ObjectMetadata, StoredVersion } from '../engine/model/contract.ts';
-import { addRequestTags, mayAccess } from '../s3/access/authorise.ts';
+import { mayAccess, toRequestTags } from '../s3/access/authorise.ts';
 import { objectLockOf, ownerOf, ownershipOf } from '../s3/access/bucket-configuration.ts';
 import type { AccessNeed } from '../s3/protocol/operation.ts';
 import type { S3Request } from '../s3/protocol/request.ts';
@@ -90,8 +90,7 @@ export function mayRead(rights: JobRights, bucket: Bucket, version: StoredVersio
 }
 
 export function mayWrite(rights: JobRights, bucket: Bucket, key: string, tags: StoredVersion['tags']): boolean {
-  const context: Record<string, string | readonly string[] | undefined> = {};
-  if (tags) addRequestTags(context, Object.entries(tags));
+  const context = tags ? toRequestTags(Object.entries(tags)) : {};
   const may = (action: string) => rights.may({ action, key, bucket, acl: WRITE, context });
   return may('PutObject') && (tags === null || may('PutObjectTagging'));
 }

@@ -16,7 +16,6 @@ import { journalEpochOf, journalFolder, journalPrefix } from '../engine/blobs/me
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import {
-  advanceEpoch,
   type ChangeRecord,
   hasChanges,
   type JournalChange,
@@ -28,7 +27,7 @@ import {
   selectChanges,
   selectNewVersions,
 } from '../engine/store/journal-store.ts';
-import { recordEpoch } from '../engine/store/shard-owner.ts';
+import { beginEpoch } from '../engine/store/shard-owner.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 
 const CHANGES_PER_PAGE = 500;
@@ -54,8 +53,7 @@ export async function writeJournal(context: EngineContext, shard: number): Promi
   const report: JournalReport = { changes: 0, objects: 0, bytes: 0 };
   const flushed = (await readTask<number>(context, shard, 'journal flushed')) ?? 0;
   if (!(await hasChanges(context, shard, flushed))) return report;
-  const epoch = await advanceEpoch(context, shard);
-  await recordEpoch(context, shard, epoch);
+  const epoch = await beginEpoch(context, shard);
   const writePage = async (changes: readonly ChangeRecord[]) => {
     const rows = await readChanged(context, shard, changes);
     const page: JournalPage = {

@@ -1,7 +1,9 @@
-/** Health check for databases that are empty although the locations have backups of them. */
+/** Health check for databases that are empty although the locations have backups of them, or were put back to an earlier state. */
 
 import { directoryNameOf } from '../../shared/collectors/owner-store.ts';
 import { createClock } from '../../shared/settings/clock.ts';
+import { findOlderStores } from '../../shared/stores/guarded-database.ts';
+import { OlderStoreError } from '../../shared/stores/store-age.ts';
 import { createEngineContext } from '../engine/index.ts';
 import { atDirectory, inTime } from '../engine/model/context.ts';
 import { findBackup } from '../engine/store/claims.ts';
@@ -30,4 +32,20 @@ export async function findLostDatabases(env: Env): Promise<string[]> {
     (await inTime(isLost, PROBE_MS, false).catch(() => false)) ? [`${name} was lost and has not been rebuilt`] : [],
   );
   return (await Promise.all(lost)).flat();
+}
+
+/** Finds databases that were put back to an earlier state and have not been replayed. @returns a sentence about each. */
+export async function findOlderDatabases(env: Env): Promise<string[]> {
+  const older = [...(await findOlderStores(env))].filter(([, isOlder]) => isOlder);
+  return older.map(([name]) => new OlderStoreError(name).message.replace(/\.$/, ''));
+}
+
+/** The gauge of databases that were put back, for the alert that pages. */
+export async function readOlderGauge(env: Env) {
+  const samples = [...(await findOlderStores(env))].map(([database, isOlder]) => ({
+    labels: { database },
+    value: isOlder ? 1 : 0,
+  }));
+  const help = '1 if a database was put back to an earlier state and has not been replayed.';
+  return [{ name: 'tessera_store_older', type: 'gauge' as const, help, samples }];
 }

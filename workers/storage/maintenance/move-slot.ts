@@ -24,6 +24,9 @@ import { logInfo } from '../../shared/telemetry/log.ts';
 import type { SlotState } from '../domain/slots.ts';
 import { mendRows } from '../engine/actions/small-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
+import type { Unavailable } from '../engine/model/contract.ts';
+import { claimShard } from '../engine/store/claims.ts';
+import { isClaimed } from '../engine/store/journal-store.ts';
 import { claimMove, endMove, findBucketById, isOwnMove, listMoves, switchMap } from '../engine/store/move-store.ts';
 import {
   type CopiedCounts,
@@ -44,6 +47,8 @@ export type MoveError =
   | { readonly kind: 'no_such_bucket' }
   | { readonly kind: 'no_such_shard' }
   | { readonly kind: 'bucket_sealed' }
+  /** Error: the database of the target is not known to be the right one, or a store does not answer. */
+  | Unavailable
   /** Error: another mover has claimed the slot move. */
   | { readonly kind: 'taken_over' }
   | { readonly kind: 'copy_differs'; readonly source: CopiedCounts; readonly target: CopiedCounts };
@@ -64,6 +69,11 @@ export async function moveSlot(
     return { ok: false, error: { kind: 'no_such_bucket' } };
   }
   if (!context.shards[toShard]) return { ok: false, error: { kind: 'no_such_shard' } };
+  // A new database is claimed first: until then, it has no journal and no number that shows an earlier state.
+  if (!(await isClaimed(context, toShard))) {
+    const claimed = await claimShard(context, toShard);
+    if (!claimed.ok) return claimed;
+  }
   const move = await claimMove(context, bucket, slot, toShard);
   const none: CopiedCounts = { versions: 0, uploads: 0, bytes: 0, digest: '' };
   if (move.from === move.to) return { ok: true, moved: none };

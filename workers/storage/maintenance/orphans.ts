@@ -5,8 +5,10 @@
  * Nothing is deleted while a shard is not trusted (`shard-trust.ts`). Objects younger than the grace period may belong
  * to an upload that is not committed yet.
  */
+
 import { collectOrphans, type OrphanSource } from '../../shared/collectors/orphan-rounds.ts';
 import type { Candidate } from '../../shared/collectors/store.ts';
+import { count } from '../domain/counting.ts';
 import { BLOB_PREFIX, isBlobKey, toBlobKey } from '../engine/blobs/locations.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { findKnownBlobs } from '../engine/store/blob-store.ts';
@@ -26,9 +28,9 @@ export interface OrphanCounts {
 /** Scans one page of R2 for orphans. @returns false at the end of a round over all locations, or when nothing may be deleted. */
 export async function walkOrphans(context: EngineContext, report: OrphanCounts): Promise<boolean> {
   const done = await collectOrphans(openStorageCollector(context), createSource(context), context.now());
-  report.objects_scanned += done.scanned;
-  report.orphans_found += done.found;
-  report.orphans_removed += done.removed;
+  count(report, { objects_scanned: done.scanned });
+  count(report, { orphans_found: done.found });
+  count(report, { orphans_removed: done.removed });
   return !done.isRoundOver;
 }
 

@@ -3,7 +3,9 @@
  * first. One batch then updates each object that has not changed since it was read. An object that was deleted or replaced in the
  * meantime leaves only dead space.
  */
+
 import { logError } from '../../shared/telemetry/log.ts';
+import { count } from '../domain/counting.ts';
 import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
 import { VolumeBuilder } from '../domain/volume.ts';
 import { createFaultReport } from '../engine/actions/reading.ts';
@@ -82,10 +84,10 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   const packed = await runRepeatable(context, database, packStatements(database, volume.value, places, context.now()));
   if (!packed.ok) throw new Error(packed.error.reason);
   const bytes = entries.reduce((sum, entry) => sum + entry.length, 0);
-  report.volumes++;
-  report.objects += entries.length;
-  report.bytes += bytes;
-  report.overhead_bytes += volume.value.size - bytes;
+  count(report, { volumes: 1 });
+  count(report, { objects: entries.length });
+  count(report, { bytes: bytes });
+  count(report, { overhead_bytes: volume.value.size - bytes });
   return true;
 }
 
@@ -124,8 +126,8 @@ export async function compactVolumes(
       batch = newBatch(volumeBytesMax);
     }
     if (await gatherVolume(context, shard, blobId, extents, batch)) {
-      report.volumes++;
-      report.live_bytes += bytes;
+      count(report, { volumes: 1 });
+      count(report, { live_bytes: bytes });
     }
   }
   if (batch.moves.length > 0) await writeCompacted(context, shard, batch);

@@ -9,6 +9,8 @@
  * Writes since the last journal page, about a minute, may be lost. Of these writes, only objects with blobs of their own come back,
  * without tags, ACLs and checksums other than MD5 and SHA-256.
  *
+ * A database that was put back to an earlier state is a snapshot that is already in its place: `replayShard` runs the same steps on it.
+ *
  * Gaps: a refused or unfinished upload comes back as if it had been acknowledged, if a crash within the last hour left
  * its bytes in R2.
  */
@@ -17,6 +19,7 @@ import { recoverRows } from '../engine/actions/small-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { findPage } from '../engine/store/check-store.ts';
 import type { Row } from '../engine/store/database.ts';
+import { isClaimed } from '../engine/store/journal-store.ts';
 import {
   alignBuckets,
   claimRebuilt,
@@ -25,16 +28,17 @@ import {
   forgetRemoved,
   isInUse,
   listBucketsAfter,
+  prepareReplay,
   restoreRows,
 } from '../engine/store/rebuild-store.ts';
-import { takeOverLocations } from '../engine/store/shard-owner.ts';
+import { readEpoch, readOutsideEpoch, takeOverLocations } from '../engine/store/shard-owner.ts';
 import { TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
 import { readTask } from '../engine/store/task-store.ts';
 import { emptyShardReport, type ShardReport, shardSteps } from './fsck.ts';
 import { listJournal, replayJournalPage } from './journal.ts';
 import { withLease } from './leases.ts';
 import { findYoungBlobs, type RecoveryReport, recoverNextObject, recoverNextVolume } from './recover-blobs.ts';
-import { findSnapshot, readSnapshotPage, snapshotStep } from './snapshot.ts';
+import { findJournalStart, findSnapshot, readSnapshotPage, snapshotStep } from './snapshot.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
 export interface RebuildReport extends RecoveryReport {
@@ -49,7 +53,7 @@ export interface RebuildReport extends RecoveryReport {
 
 export type RebuildOutcome =
   | { readonly ok: true; readonly report: RebuildReport; readonly isDone: boolean }
-  | { readonly ok: false; readonly error: { readonly kind: 'not_empty' | 'under_way' } };
+  | { readonly ok: false; readonly error: { readonly kind: 'not_empty' | 'under_way' | 'database_empty' } };
 
 /**
  * Margin for uploads in progress, because bytes reach R2 before their commit. A blob that is older than the snapshot by this margin
@@ -66,6 +70,11 @@ interface Rebuild extends RebuildReport {
   epoch: number;
   startedAt: number;
   lastEpoch: number;
+  /**
+   * Latest epoch of the locations when the replay of a restored database began; null for a rebuild. A later one means that the
+   * database was put back again, with the progress of an earlier replay.
+   */
+  replayedUntil: number | null;
   check: ShardReport;
 }
 
@@ -82,6 +91,7 @@ const emptyRebuild = (): Rebuild => ({
   epoch: 0,
   startedAt: 0,
   lastEpoch: 0,
+  replayedUntil: null,
   check: emptyShardReport(false),
 });
 
@@ -102,26 +112,91 @@ export async function rebuildShard(
   const outcome = await withLease(context, shard, 'rebuild', LEASE_MS, async (): Promise<RebuildOutcome> => {
     const isRunning = !restart && (await readTask(context, shard, 'rebuild')) !== null;
     if (!isRunning && (await isInUse(context, shard))) return { ok: false, error: { kind: 'not_empty' } };
-    const steps = stepsOf(context, shard);
-    const walked = await walkTables(context, shard, 'rebuild', steps, emptyRebuild, mayContinue, restart);
-    const { pages, epoch, startedAt, lastEpoch, check, ...report } = walked.report;
-    report.versions_incomplete = check.versions_incomplete;
-    report.journal_until = lastEpoch > 0 ? new Date(lastEpoch).toISOString() : null;
-    if (walked.isDone) {
-      logInfo('shard_rebuilt', {
-        shard,
-        rows_restored: report.rows_restored,
-        versions_recovered: report.versions_recovered,
-      });
-    }
-    return { ok: true, report, isDone: walked.isDone };
+    return await runSteps(context, shard, emptyRebuild, { mayContinue, restart });
   });
   return outcome ?? { ok: false, error: { kind: 'under_way' } };
+}
+
+/**
+ * Replays the journal into a database that was put back to an earlier state, until it is complete or `mayContinue` returns false. The
+ * next call continues. Has no effect on a database that is not older than its journal.
+ */
+export async function replayShard(
+  context: EngineContext,
+  shard: number,
+  mayContinue: () => boolean = () => true,
+): Promise<RebuildOutcome> {
+  const outcome = await withLease(context, shard, 'rebuild', LEASE_MS, async (): Promise<RebuildOutcome> => {
+    const outside = await readOutsideEpoch(context, shard);
+    const kept = await readTask<{ report: Partial<Rebuild> }>(context, shard, 'rebuild');
+    if (kept === null && !(await isClaimed(context, shard))) return { ok: false, error: { kind: 'database_empty' } };
+    const until = kept?.report.replayedUntil ?? null;
+    if (kept !== null && until === null) return { ok: false, error: { kind: 'under_way' } };
+    const isOlder = (await readEpoch(context, shard)) < outside;
+    if (kept === null && !isOlder) return { ok: true, report: toReport(emptyRebuild()), isDone: true };
+    // The last steps follow the claim, after which the database is no longer older.
+    const isAnother = kept !== null && isOlder && until !== outside;
+    const begin = (): Rebuild => ({ ...emptyRebuild(), replayedUntil: outside });
+    return await runSteps(context, shard, begin, { mayContinue, restart: isAnother });
+  });
+  return outcome ?? { ok: false, error: { kind: 'under_way' } };
+}
+
+async function runSteps(
+  context: EngineContext,
+  shard: number,
+  begin: () => Rebuild,
+  { mayContinue, restart }: { readonly mayContinue: () => boolean; readonly restart: boolean },
+): Promise<RebuildOutcome> {
+  const walked = await walkTables(context, shard, 'rebuild', stepsOf(context, shard), begin, mayContinue, restart);
+  const report = toReport(walked.report);
+  if (walked.isDone) {
+    logInfo(walked.report.replayedUntil === null ? 'shard_rebuilt' : 'shard_replayed', {
+      shard,
+      rows_restored: report.rows_restored,
+      changes_replayed: report.changes_replayed,
+      versions_recovered: report.versions_recovered,
+    });
+  }
+  return { ok: true, report, isDone: walked.isDone };
+}
+
+function toReport(rebuild: Rebuild): RebuildReport {
+  const {
+    pages: _pages,
+    epoch: _epoch,
+    startedAt: _startedAt,
+    replayedUntil: _until,
+    check,
+    lastEpoch,
+    ...report
+  } = rebuild;
+  return {
+    ...report,
+    versions_incomplete: check.versions_incomplete,
+    journal_until: lastEpoch > 0 ? new Date(lastEpoch).toISOString() : null,
+  };
+}
+
+/**
+ * Begins a replay with the database as it was put back, if the journal has everything since. If not, the newest snapshot is later
+ * than the database, and a rebuild begins with it.
+ */
+async function beginReplay(context: EngineContext, shard: number): Promise<Partial<Rebuild> | null> {
+  const epoch = await readEpoch(context, shard);
+  if (epoch < (await findJournalStart(context, shard))) return null;
+  await prepareReplay(context, shard);
+  return { epoch, lastEpoch: epoch, startedAt: epoch };
 }
 
 function stepsOf(context: EngineContext, shard: number): Step[] {
   return [
     async (_, rebuild) => {
+      const begun = rebuild.replayedUntil === null ? null : await beginReplay(context, shard);
+      if (begun !== null) {
+        Object.assign(rebuild, begun);
+        return null;
+      }
       await clearShard(context, shard);
       const found = await findSnapshot(context, shard);
       if (!found) return null;
@@ -158,7 +233,8 @@ function stepsOf(context: EngineContext, shard: number): Step[] {
     overPages(context, shard, 'reclaim', dropUnreferenced),
     async (_, rebuild) => {
       const above = await takeOverLocations(context, shard);
-      await claimRebuilt(context, shard, Math.max(above, rebuild.lastEpoch));
+      const isReplayed = rebuild.replayedUntil !== null && rebuild.snapshot === null;
+      await claimRebuilt(context, shard, Math.max(above, rebuild.lastEpoch), isReplayed);
       return null;
     },
     async () => ((await snapshotStep(context, shard, 1)) === null ? {} : null),

@@ -3,9 +3,11 @@
  * the end of their volume. First, a walk over the locations records blobs written since the snapshot. Then objects are recovered
  * one by one. Volumes follow in the order in which they were written, because the latest volume of an object has its present place.
  */
+
 import { createHash, type Hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { logError } from '../../shared/telemetry/log.ts';
+import { count } from '../domain/counting.ts';
 import { slotOf } from '../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../domain/version-order.ts';
 import { readVolumeIndex } from '../domain/volume.ts';
@@ -62,7 +64,7 @@ export async function findYoungBlobs(
     ...(at.after === '' ? {} : { startAfter: at.after }),
   });
   const young = page.objects.filter((object) => isBlobKey(object.key) && object.uploaded.getTime() >= since);
-  report.blobs_scanned += young.length;
+  count(report, { blobs_scanned: young.length });
   const known = new Set((await selectBlobs(context, shard, young.map(idOf))).map((blob) => blob.blobId));
   const objects = young.filter((object) => object.customMetadata?.kind === 'object' && !known.has(idOf(object)));
   const described = objects.map((object) => ({ object, ...toDescribed(object.customMetadata) }));
@@ -233,7 +235,8 @@ async function recoverObject(
     describedAt: first.uploaded.getTime(),
     extents,
   };
-  report.versions_recovered += await insertRecovered(context, shard, [version]);
+  const versions_recovered = await insertRecovered(context, shard, [version]);
+  count(report, { versions_recovered });
 }
 
 /** Facts of a version in the index of a volume (`VERSION_JSON`). */
@@ -297,6 +300,6 @@ async function recoverVolume(
   const { md5: _, ...facts } = hasher.digest();
   const locations = await findLocations(context, object);
   await insertBlobRecord(context, shard, { blobId, kind: 'volume', ...facts, locations });
-  report.volumes_recovered++;
-  report.versions_recovered += added;
+  count(report, { volumes_recovered: 1 });
+  count(report, { versions_recovered: added });
 }

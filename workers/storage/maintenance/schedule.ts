@@ -3,7 +3,11 @@
  * sends itself another message while there is more. Each kind of work determines from its stored state what is due. Lost, repeated
  * or late messages therefore affect only the time of the work.
  */
+import { runInParallel } from '../../shared/concurrency/parallel.ts';
 import { createClock } from '../../shared/settings/clock.ts';
+import { findMisconfigured } from '../../shared/settings/settings.ts';
+import { unguardedEnv } from '../../shared/stores/guarded-database.ts';
+import { OlderStoreError } from '../../shared/stores/store-age.ts';
 import { currentInvocation, runInvocation } from '../../shared/telemetry/invocation.ts';
 import { logError, logInfo } from '../../shared/telemetry/log.ts';
 import { createEngineContext } from '../engine/index.ts';
@@ -14,6 +18,7 @@ import { hasDueEvents } from '../engine/store/event-store.ts';
 import { selectRunnable } from '../engine/store/job-store.ts';
 import { isClaimed } from '../engine/store/journal-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from './collect.ts';
+import { keepDirectoryAge } from './directory-owner.ts';
 import { snapshotDirectory } from './directory-snapshot.ts';
 import { sendEvents } from './events.ts';
 import { runJob } from './jobs.ts';
@@ -48,6 +53,9 @@ export type StorageTask = Traced &
     | { readonly kind: 'directory'; readonly shard: 0; readonly directory?: number }
   );
 
+/** Kinds of work that look for a database in doubt themselves, and raise the alarm of their collector. */
+const WATCHING: ReadonlySet<StorageTask['kind']> = new Set(['maintain', 'snapshot', 'directory']);
+
 /** Maximum number of rounds, steps and bytes of each kind of work in one run. */
 const COLLECT_ROUNDS_PER_RUN_MAX = 10;
 const VOLUMES_PER_RUN_MAX = 4;
@@ -66,6 +74,8 @@ const MOVE_AGE_MS = 600_000;
 /** Minute of each hour in which the snapshot of DIRECTORY is written. That of DIRECTORY_n is written n minutes later, modulo 60. */
 const DIRECTORY_SNAPSHOT_MINUTE = 23;
 const MINUTES_PER_HOUR = 60;
+/** Number of user databases whose number is raised at a time. Each holds up to two connections. */
+const AGES_AT_ONCE = 2;
 /** Maximum number of jobs that cron continues at a time. */
 const JOBS_MAX = 100;
 const DAILY = '17 3 * * *';
@@ -153,7 +163,7 @@ export async function runStorageSchedule(
   await start(context, tasks);
 }
 
-/** Sends the tasks of the hourly snapshots of the user databases. */
+/** Raises the number of each user database, and sends the tasks of their hourly snapshots. */
 export async function runDirectorySchedule(
   controller: ScheduledController,
   env: Env,
@@ -161,7 +171,10 @@ export async function runDirectorySchedule(
 ): Promise<void> {
   const minute = new Date(controller.scheduledTime).getUTCMinutes();
   if (controller.cron === DAILY) return;
-  const context = createEngineContext(env, createClock(env), ctx);
+  const context = createEngineContext(unguardedEnv(env), createClock(env), ctx);
+  await runInParallel([...context.directories.keys()], AGES_AT_ONCE, (number) =>
+    keepDirectoryAge(atDirectory(context, number)).catch((error: unknown) => logError('age_not_raised', error)),
+  );
   const due = [...context.directories.keys()].filter(
     (number) => (DIRECTORY_SNAPSHOT_MINUTE + number) % MINUTES_PER_HOUR === minute,
   );
@@ -229,15 +242,17 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
 
 export async function consumeStorageTasks(batch: MessageBatch, env: Env, ctx: ExecutionContext): Promise<void> {
   const context = createEngineContext(env, createClock(env), ctx);
+  const watching = createEngineContext(unguardedEnv(env), createClock(env), ctx);
   for (const message of batch.messages) {
     try {
       const task = message.body as StorageTask;
-      await runInvocation(env, task.trace_id, () => runTask(context, task));
+      const isWatching = WATCHING.has(task.kind);
+      await runInvocation(env, task.trace_id, () => runTask(isWatching ? watching : context, task));
       message.ack();
     } catch (error) {
       logError('storage_task_failed', error, { kind: (message.body as StorageTask).kind });
       // The task is not retried, because only an operator can resolve the refusal. Cron sends it again anyway.
-      if (error instanceof SnapshotRefused) message.ack();
+      if (error instanceof SnapshotRefused || findMisconfigured(error) instanceof OlderStoreError) message.ack();
       else message.retry();
     }
   }

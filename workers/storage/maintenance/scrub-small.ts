@@ -2,8 +2,10 @@
  * The part of the scrub that checks small objects: inline bytes, versions that are set aside, and objects packed into volumes. A
  * volume may match its own checksum although an object in it is damaged, if the bytes were damaged before they were packed.
  */
+
 import { crc32 } from 'node:zlib';
 import { logError } from '../../shared/telemetry/log.ts';
+import { count } from '../domain/counting.ts';
 import { findSmallBytes, isIntact, mendSmall, reportDamaged } from '../engine/actions/small-objects.ts';
 import { planPieces } from '../engine/blobs/pieces.ts';
 import { ReadFailure, readPieces } from '../engine/blobs/read-extents.ts';
@@ -35,7 +37,7 @@ const toLostVersion = (row: SmallRow): LostVersion => ({
 /** Repairs a damaged version, or adds it to the report as lost. */
 async function mend(context: EngineContext, shard: number, row: SmallRow, report: ScrubReport): Promise<void> {
   const found = await mendSmall(context, shard, row);
-  if (found.kind === 'found') report.repaired_objects++;
+  if (found.kind === 'found') count(report, { repaired_objects: 1 });
   else report.lost_versions.push(toLostVersion(row));
 }
 
@@ -48,11 +50,11 @@ export async function scrubInline(
 ): Promise<number | null> {
   const rows = await selectInlineAfter(context, shard, after, INLINE_PAGE);
   for (const copy of rows) {
-    report.inline_objects++;
+    count(report, { inline_objects: 1 });
     if (isIntact(copy)) continue;
     const row = await findSmallById(context, shard, copy.id);
     if (row === null || row.data === null || isIntact(row)) continue;
-    report.inline_damaged++;
+    count(report, { inline_damaged: 1 });
     await mend(context, shard, row, report);
   }
   return rows.length < INLINE_PAGE ? null : (rows.at(-1)?.id ?? null);
@@ -63,8 +65,8 @@ export async function scrubSetAside(context: EngineContext, shard: number, repor
   for (let after = 0; ; ) {
     const rows = await listSetAside(context, shard, after, SET_ASIDE_PAGE);
     for (const row of rows) {
-      if (row.blobHex === '') report.inline_damaged++;
-      else report.packed_damaged++;
+      if (row.blobHex === '') count(report, { inline_damaged: 1 });
+      else count(report, { packed_damaged: 1 });
       await mend(context, shard, row, report);
     }
     after = rows.at(-1)?.id ?? 0;
@@ -83,7 +85,7 @@ export async function scrubVolume(
   report: ScrubReport,
 ): Promise<void> {
   for (const place of await listPlacesInVolume(context, shard, blob.blobId)) {
-    report.packed_objects++;
+    count(report, { packed_objects: 1 });
     const isGood = bytes
       ? crc32(bytes.subarray(place.start, place.start + place.length)) === place.crc32
       : await canBeRead(context, blob, place);
@@ -125,17 +127,17 @@ async function mendPlace(
     if (found !== null) break;
   }
   for (const row of rows) {
-    report.packed_damaged++;
+    count(report, { packed_damaged: 1 });
     if (found !== null && isIntact({ ...row, data: found })) {
       await restoreData(context, shard, row, found);
-      report.repaired_objects++;
+      count(report, { repaired_objects: 1 });
     } else {
       report.lost_versions.push(toLostVersion(row));
       if (isSure) await reportDamaged(context, shard, row);
     }
   }
   for (const version of await listVersionsOfPlace(context, shard, blob.blobId, place)) {
-    report.packed_damaged++;
+    count(report, { packed_damaged: 1 });
     report.lost_versions.push(version);
     logError('packed_damaged', 'no intact copy of a part is left', { object_id: version.object_id, shard });
   }

@@ -8,8 +8,10 @@
  * the affected versions are reported. Small
  * objects are repaired from the journal and from snapshots (`scrub-small.ts`).
  */
+
 import { createHash } from 'node:crypto';
 import { logError, logInfo } from '../../shared/telemetry/log.ts';
+import { count } from '../domain/counting.ts';
 import { createByteSource } from '../engine/blobs/byte-source.ts';
 import { BlobHasher } from '../engine/blobs/digests.ts';
 import { askLocation, checkStored, toBlobKey } from '../engine/blobs/locations.ts';
@@ -91,13 +93,13 @@ export async function scrubBlob(
   report: ScrubReport,
 ): Promise<number> {
   const { states, volume } = await checkCopies(context, blob);
-  report.blobs++;
-  report.copies += states.length;
-  report.bytes += blob.size * states.length;
-  const count = (state: CopyState) => states.filter((found) => found === state).length;
-  report.bad_copies += count('bad');
-  report.missing_copies += count('missing');
-  report.unreachable_copies += count('unreachable');
+  count(report, { blobs: 1 });
+  count(report, { copies: states.length });
+  count(report, { bytes: blob.size * states.length });
+  const copiesThatAre = (state: CopyState) => states.filter((found) => found === state).length;
+  count(report, { bad_copies: copiesThatAre('bad') });
+  count(report, { missing_copies: copiesThatAre('missing') });
+  count(report, { unreachable_copies: copiesThatAre('unreachable') });
   let held = 0;
   let isLost = false;
   for (const [location, state] of states.entries()) {
@@ -108,7 +110,7 @@ export async function scrubBlob(
     const outcome = await rewriteCopy(context, location, blob);
     if (outcome === 'repaired') {
       held |= 1 << location;
-      report.repaired_copies++;
+      count(report, { repaired_copies: 1 });
       logInfo('copy_repaired', { blob_id: blob.blobId, location, state });
     } else if (outcome === 'lost') isLost = true;
   }
@@ -126,7 +128,7 @@ export async function scrubBlob(
 }
 
 async function reportLoss(context: EngineContext, shard: number, blob: BlobRow, report: ScrubReport): Promise<void> {
-  report.lost_blobs++;
+  count(report, { lost_blobs: 1 });
   logError('blob_lost', 'no location has a good copy', { blob_id: blob.blobId, shard, kind: blob.kind });
   // The objects of a volume are checked one by one.
   if (blob.kind === 'volume') return;

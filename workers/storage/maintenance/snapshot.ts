@@ -16,8 +16,8 @@ import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../en
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { claimShard } from '../engine/store/claims.ts';
 import type { Row } from '../engine/store/database.ts';
-import { advanceEpoch, isClaimed } from '../engine/store/journal-store.ts';
-import { findShardDoubt, recordEpoch } from '../engine/store/shard-owner.ts';
+import { isClaimed } from '../engine/store/journal-store.ts';
+import { beginEpoch, findShardDoubt } from '../engine/store/shard-owner.ts';
 import { fittingStatement, pageStatement, TABLE_NAMES, type Table } from '../engine/store/table-rows.ts';
 import { readTask, writeTask } from '../engine/store/task-store.ts';
 import { removeEpochs } from './journal.ts';
@@ -70,8 +70,7 @@ export async function snapshotStep(
   await requireTrusted(context, shard);
   let state = await readTask<SnapshotState | null>(context, shard, 'snapshot');
   if (state === null || context.now() - state.startedAt > AGE_MAX_MS) {
-    const epoch = await advanceEpoch(context, shard);
-    await recordEpoch(context, shard, epoch);
+    const epoch = await beginEpoch(context, shard);
     state = { startedAt: context.now(), epoch, table: 0, after: null, pages: {}, rows: {} };
   }
   for (let page = 0; page < pagesMax; page++) {
@@ -158,6 +157,18 @@ async function removeOldSnapshots(context: EngineContext, shard: number): Promis
   if (oldest === undefined) return;
   for (const folder of folders) if (folder < oldest.folder) await removeMetadata(context, folder);
   await removeEpochs(context, shard, oldest.epoch - context.limits.graceMs * 2);
+}
+
+/**
+ * Finds the epoch from which the journal of a shard is whole: `removeOldSnapshots` removes what is older.
+ * @returns 0 if nothing was removed.
+ */
+export async function findJournalStart(context: EngineContext, shard: number): Promise<number> {
+  for (const folder of await listMetadata(context, snapshotPrefix(shard), '/')) {
+    const manifest = await readMetadata<SnapshotManifest>(context, snapshotManifestKey(folder));
+    if (manifest) return manifest.epoch - context.limits.graceMs * 2;
+  }
+  return 0;
 }
 
 /** Finds the newest finished snapshot of a shard in any location. @returns its manifest; null when there is none. */

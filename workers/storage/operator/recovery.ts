@@ -3,12 +3,13 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit, SERVICE } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
+import { compareAgain, isStoreOlder } from '../../shared/stores/guarded-database.ts';
 import { atDirectory } from '../engine/model/context.ts';
 import { snapshotDirectory } from '../maintenance/directory-snapshot.ts';
-import { rebuildShard } from '../maintenance/rebuild.ts';
+import { type RebuildReport, rebuildShard, replayShard } from '../maintenance/rebuild.ts';
 import { snapshotShard } from '../maintenance/snapshot.ts';
 import { SnapshotRefused } from '../maintenance/snapshot-refused.ts';
-import { body, contextOf, count, isWithin, json, maxSeconds, OPERATOR } from './route.ts';
+import { body, count, isWithin, json, maxSeconds, OPERATOR, recoveryContextOf } from './route.ts';
 
 const manifest = z.record(z.string(), z.unknown());
 
@@ -38,6 +39,23 @@ const rebuildRequestSchema = z.strictObject({
   max_seconds: maxSeconds.default(20),
 });
 
+const reportSchema = z.object({
+  snapshot: z.string().nullable(),
+  rows_restored: count,
+  changes_replayed: count,
+  journal_until: z.string().nullable(),
+  blobs_scanned: count,
+  versions_recovered: count,
+  volumes_recovered: count,
+  versions_incomplete: count,
+  finished: z.boolean(),
+});
+
+const toAnswer = (report: RebuildReport, isDone: boolean): z.output<typeof reportSchema> => ({
+  ...report,
+  finished: isDone,
+});
+
 const rebuildRoute = createRoute({
   ...OPERATOR,
   method: 'post',
@@ -46,32 +64,30 @@ const rebuildRoute = createRoute({
   summary: 'Rebuild an empty shard database from its snapshot, its journal and the blobs',
   request: body(rebuildRequestSchema),
   responses: {
-    ...json(
-      z.object({
-        snapshot: z.string().nullable(),
-        rows_restored: count,
-        changes_replayed: count,
-        journal_until: z.string().nullable(),
-        blobs_scanned: count,
-        versions_recovered: count,
-        volumes_recovered: count,
-        versions_incomplete: count,
-        finished: z.boolean(),
-      }),
-      'Progress so far',
-    ),
+    ...json(reportSchema, 'Progress so far'),
     ...problemResponses(404, 409),
   },
 });
 
+const replayRoute = createRoute({
+  ...OPERATOR,
+  method: 'post',
+  path: '/v1/storage/replay',
+  operationId: 'replayStorageShard',
+  summary: 'Replay the journal into a shard database that was put back to an earlier state',
+  request: body(z.strictObject({ shard: z.int().min(0), max_seconds: maxSeconds.default(20) })),
+  responses: { ...json(reportSchema, 'Progress so far'), ...problemResponses(404, 409) },
+});
+
 const REBUILD_REFUSALS = {
-  under_way: 'A rebuild of this shard is already running.',
+  under_way: 'A rebuild or a replay of this shard is already running.',
+  database_empty: 'The database is empty. Rebuild it.',
   not_empty: 'The database is in use. Only an empty database can be rebuilt.',
 } as const;
 
 export function addRecoveryRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(snapshotRoute, async (c) => {
-    const context = contextOf(c);
+    const context = recoveryContextOf(c);
     const shards: Record<string, unknown>[] = [];
     try {
       for (let shard = 0; shard < context.shards.length; shard++)
@@ -88,14 +104,29 @@ export function addRecoveryRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     }
   });
   api.openapi(rebuildRoute, async (c) => {
-    const context = contextOf(c);
+    const context = recoveryContextOf(c);
     const { shard, restart, max_seconds: seconds } = c.req.valid('json');
     if (shard >= context.shards.length) return sendProblem(c, problem(404, 'no_such_shard'));
     const outcome = await rebuildShard(context, shard, { restart, mayContinue: isWithin(seconds) });
     if (outcome.ok) {
       const details = { shard, rows_restored: outcome.report.rows_restored, finished: outcome.isDone };
       await recordAudit(c, 'shard.rebuild', SERVICE, details);
-      return c.json({ ...outcome.report, finished: outcome.isDone }, 200);
+      return c.json(toAnswer(outcome.report, outcome.isDone), 200);
+    }
+    const { kind } = outcome.error;
+    return sendProblem(c, problem(409, kind, REBUILD_REFUSALS[kind]));
+  });
+  api.openapi(replayRoute, async (c) => {
+    const context = recoveryContextOf(c);
+    const { shard, max_seconds: seconds } = c.req.valid('json');
+    if (shard >= context.shards.length) return sendProblem(c, problem(404, 'no_such_shard'));
+    if (await isStoreOlder(c.env, 'DIRECTORY')) return sendProblem(c, problem(409, 'directory_older'));
+    const outcome = await replayShard(context, shard, isWithin(seconds));
+    compareAgain(c.env, `OBJECTS_${shard}`);
+    if (outcome.ok) {
+      const details = { shard, changes_replayed: outcome.report.changes_replayed, finished: outcome.isDone };
+      await recordAudit(c, 'shard.replay', SERVICE, details);
+      return c.json(toAnswer(outcome.report, outcome.isDone), 200);
     }
     const { kind } = outcome.error;
     return sendProblem(c, problem(409, kind, REBUILD_REFUSALS[kind]));

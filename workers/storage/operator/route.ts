@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { type JsonApiEnv, problemResponses } from '../../shared/json/json-api.ts';
 import { createClock } from '../../shared/settings/clock.ts';
+import { unguardedEnv } from '../../shared/stores/guarded-database.ts';
 import { createEngineContext } from '../engine/index.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 
@@ -20,6 +21,10 @@ export const maxSeconds = z.int().min(1).max(300);
 
 export const contextOf = (c: Context<JsonApiEnv>): EngineContext =>
   createEngineContext(c.env, createClock(c.env), c.executionCtx);
+
+/** The context of work that mends a database which was lost or put back to an earlier state. */
+export const recoveryContextOf = (c: Context<JsonApiEnv>): EngineContext =>
+  createEngineContext(unguardedEnv(c.env), createClock(c.env), c.executionCtx);
 
 /** Limits the duration of work. @returns a function that returns true until this many seconds have passed. */
 export function isWithin(seconds: number): () => boolean {

@@ -59,6 +59,8 @@ export function addSlotRoute(api: OpenAPIHono<JsonApiEnv>): void {
         break;
       }
       const outcome = await moveSlot(context, bucket.value.bucketId, slot, request.to_shard);
+      if (!outcome.ok && outcome.error.kind === 'unavailable')
+        return sendProblem(c, problem(503, 'unavailable', `Slot ${slot} was not moved: ${outcome.error.reason}.`));
       if (!outcome.ok) return sendProblem(c, problem(409, outcome.error.kind, `Slot ${slot} was not moved.`));
       const spent = QUERIES_PER_SLOT + (outcome.moved.versions + outcome.moved.uploads) * QUERIES_PER_NAME;
       queries += spent;

@@ -1,349 +1,188 @@
 /**
- * Answers an S3 request: resolve it to a bucket and key, detect the action, authenticate the caller, authorise the action, run it,
- * and add the headers that every answer has.
+ * Answers an S3 request, in one order: parse it and detect its action, load caller and bucket, admit, run the operation, and add the
+ * headers that every answer has.
  *
- * To save round trips, credentials and bucket come from this isolate or a nearby replica if a call of a shard can prove that they
- * are current: the look-up of a version, a commit, or a listing. Other operations load both from the primary in parallel. So does a
- * request whose proof fails; it has had no effect before, so it takes effect once. UploadPart loads its upload first, because the
- * body may be 5 GB long.
+ * To save round trips, caller and bucket first come from this isolate or a nearby replica, if a call of a shard can prove that they
+ * are current: the look-up of a version, a commit, or a listing. If the shard refuses, or proves nothing, the same steps run with
+ * rows of DIRECTORY's primary. The first attempt has had no effect then, so the request takes effect once.
  */
-import { type DatedS3Credentials, republishRevocations } from '../../identity/index.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { MisconfiguredError, settingsOf } from '../../shared/settings/settings.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
 import { logError } from '../../shared/telemetry/log.ts';
-import { isServerError, type S3Failure, s3Failure } from '../domain/failure.ts';
-import { pause } from '../engine/model/context.ts';
-import type { Bucket, Engine, PendingRead, Proof, Unproven } from '../engine/model/contract.ts';
-import { RENEWALS_MAX, renewalPauseMs } from '../engine/model/proof.ts';
-import { isTakenDown } from './access/bucket-configuration.ts';
-import { admitToBucket } from './access/request-rate.ts';
+import { isServerError, type S3Failure } from '../domain/failure.ts';
+import type { Bucket, PendingRead, Proven } from '../engine/model/contract.ts';
 import {
+  type Admitted,
+  type Attempt,
   admit,
-  authenticate,
-  authenticateForm,
   type Call,
-  credentialsIn,
-  isExpectedOwner,
-  mayRun,
+  type Loaded,
+  type LoadingBucket,
+  load,
   onBucket,
-  versionOf,
+  onProvenBucket,
+  type Rate,
   type Wire,
 } from './admission.ts';
 import { isReadDocument, isSlowDocument } from './bodies/document-body.ts';
 import { addCommonHeaders, appCorsOf } from './common-headers.ts';
 import { parseVersionId } from './objects/object-version.ts';
 import { OPERATIONS } from './operations/index.ts';
-import { emptyAnswer, failureAnswer, internalFailure, misconfiguredFailure } from './protocol/answer.ts';
+import { emptyAnswer, failureAnswer, toThrownFailure } from './protocol/answer.ts';
 import { detectAction } from './protocol/detect.ts';
-import { toS3Error } from './protocol/engine-failures.ts';
 import { withDetails } from './protocol/failure-details.ts';
-import type { BucketContext, Operation, RenewedContext, ServiceContext, VersionContext } from './protocol/operation.ts';
 import { parseS3Request, type S3Request, withHoistedHeaders } from './protocol/request.ts';
 import { answerS3Control } from './protocol/s3-control.ts';
 import { findPublicAnswer, storePublicAnswer } from './public-cache.ts';
+import { repairGenerations, runRenewed } from './renewal.ts';
 
-/** Facts about the request that the common headers and the error document need, as far as they are known. */
-interface Trace {
-  resource: string;
-  bucket: Bucket | null;
+/** An outcome with the bucket of the request; null while it is unknown or if there is none. */
+interface Answered {
+  readonly outcome: Result<Response, S3Failure>;
+  readonly bucket: Bucket | null;
 }
 
-export async function answerS3(request: Request, wire: Wire): Promise<Response> {
-  const trace: Trace = { resource: '/', bucket: null };
-  let outcome: Result<Response, S3Failure>;
-  try {
-    outcome = await runRequest(request, wire, trace);
-  } catch (error) {
-    logError('storage_request_failed', error, { request_id: wire.requestId, method: request.method });
-    outcome = err(error instanceof MisconfiguredError ? misconfiguredFailure(error) : internalFailure());
-  }
-  const response = outcome.ok
-    ? outcome.value
-    : failureAnswer(outcome.error, trace.resource, wire.requestId, request.method);
-  addCommonHeaders(response.headers, request, wire, trace.bucket);
+export async function answerS3(httpRequest: Request, wire: Wire): Promise<Response> {
+  const { method } = httpRequest;
+  const sent = await caught(wire, method, async () => parse(httpRequest, wire.env));
+  const answered = sent.ok ? await caught(wire, method, () => answerParsed(sent.value, httpRequest, wire)) : sent;
+  const { outcome, bucket } = answered.ok ? answered.value : { outcome: answered, bucket: null };
+  const resource = sent.ok ? sent.value.resource : '/';
+  const response = outcome.ok ? outcome.value : failureAnswer(outcome.error, resource, wire.requestId, method);
+  addCommonHeaders(response.headers, httpRequest, wire, bucket);
   return response;
 }
 
-async function runRequest(httpRequest: Request, wire: Wire, trace: Trace): Promise<Result<Response, S3Failure>> {
-  const settings = settingsOf(wire.env);
-  const hosts = { s3Host: settings.S3_HOST, rawTargetHeader: settings.RAW_TARGET_HEADER };
-  const sent = parseS3Request(httpRequest, hosts);
-  if (!sent.ok) return sent;
-  trace.resource = sent.value.resource;
-  // A preflight of the web app is answered without a bucket, because the app also lists and creates buckets.
-  if (sent.value.method === 'OPTIONS' && appCorsOf(httpRequest, wire.env) !== null) return ok(emptyAnswer(200));
-  const control = answerS3Control(sent.value, wire.requestId);
-  if (control !== null) return ok(control);
-  const cached = await findPublicAnswer(wire.cache, sent.value, wire.now);
-  if (cached !== null) return ok(cached);
-  const run = () => runResolved(sent.value, () => httpRequest.bodyUsed, wire, trace);
-  let outcome = await run();
-  if (!outcome.ok && isSlowDocument(outcome.error)) outcome = await run();
-  return outcome.ok ? outcome : err(withDetails(outcome.error, sent.value));
+function parse(httpRequest: Request, env: Env): Result<S3Request, S3Failure> {
+  const settings = settingsOf(env);
+  return parseS3Request(httpRequest, { s3Host: settings.S3_HOST, rawTargetHeader: settings.RAW_TARGET_HEADER });
 }
 
-/** Runs a request whose bucket and key are known. @param sent the request as the client signed it. */
-async function runResolved(
-  sent: S3Request,
-  isBodyUsed: () => boolean,
-  wire: Wire,
-  trace: Trace,
-): Promise<Result<Response, S3Failure>> {
+async function answerParsed(sent: S3Request, httpRequest: Request, wire: Wire): Promise<Result<Answered, S3Failure>> {
+  const early = await answerEarly(sent, httpRequest, wire);
+  if (early !== null) return ok({ outcome: ok(early), bucket: null });
+  const call = toCall(sent, httpRequest);
+  if (!call.ok) return err(withDetails(call.error, sent));
+  const first = await answerCall(call.value, wire);
+  const isSlow = !first.outcome.ok && isSlowDocument(first.outcome.error);
+  const { outcome, bucket } = isSlow ? await answerCall(call.value, wire) : first;
+  return ok({ outcome: outcome.ok ? outcome : err(withDetails(outcome.error, sent)), bucket });
+}
+
+/** Answers requests that need neither caller nor bucket. @returns null for all others. */
+async function answerEarly(sent: S3Request, httpRequest: Request, wire: Wire): Promise<Response | null> {
+  // A preflight of the web app is answered without a bucket, because the app also lists and creates buckets.
+  if (sent.method === 'OPTIONS' && appCorsOf(httpRequest, wire.env) !== null) return emptyAnswer(200);
+  return answerS3Control(sent, wire.requestId) ?? (await findPublicAnswer(wire.cache, sent, wire.now));
+}
+
+function toCall(sent: S3Request, httpRequest: Request): Result<Call, S3Failure> {
   const request = withHoistedHeaders(sent);
   const action = detectAction(request);
   if (!action.ok) return action;
   const operation = OPERATIONS[action.value];
   const versionId = parseVersionId(request.query.get('versionId'));
   if (!versionId.ok && operation.needs === 'version') return versionId;
-  const call: Call = { action: action.value, sent, request, isBodyUsed, isAdmitted: false, isRefused: false, home: 0 };
-  // The version's look-up starts before the first await, so that it runs while the caller is authenticated.
-  let pending: PendingRead | null = null;
-  if (operation.needs === 'version' && versionId.ok) {
-    pending = wire.engine.beginRead(request.bucket, request.key, { versionId: versionId.value });
-    const proven = await runProven(operation, call, pending, wire, trace);
-    if (proven !== null) return proven;
-  }
-  if (operation.needs === 'bucket' && operation.isProven) {
-    operation.begin?.(request, wire.engine);
-    const proven = await runOnCopies(operation, call, wire, trace);
-    if (proven !== null) return proven;
-  }
-  const loading = operation.needs === 'service' ? null : wire.engine.getBucket(request.bucket);
-  if (call.isRefused) wire.waitUntil(repairGenerations(call, loading, wire));
-  const credentials = credentialsIn('primary', wire);
-  const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
-  if (bucket?.ok) trace.bucket = bucket.value;
-  if (!caller.ok) return caller;
-  const service = await admit(caller.value, call, credentials, wire);
-  if (!service.ok) return service;
-  if (operation.needs === 'service') return operation.run(service.value);
+  const choice = { versionId: versionId.ok ? versionId.value : undefined };
+  return ok({ action: action.value, operation, sent, request, choice, isBodyUsed: () => httpRequest.bodyUsed });
+}
+
+/** Attempts a call with recent copies of caller and bucket, then with the rows of DIRECTORY's primary. */
+async function answerCall(call: Call, wire: Wire): Promise<Answered> {
+  const { operation, request, choice } = call;
+  const { engine } = wire;
+  // The first look-up of a shard starts before the first await, so that it runs while the caller is authenticated.
+  const pending = operation.needs === 'version' ? engine.beginRead(request.bucket, request.key, choice) : null;
+  if (operation.needs === 'bucket') operation.begin?.(request, engine);
+  const isProvable = operation.needs === 'version' || (operation.needs === 'bucket' && operation.isProven === true);
+  const copy = isProvable ? beginIn(pending, engine.getBucket(request.bucket, 'recent')) : null;
+  const recent = copy && (await attempt(call, { source: 'recent', bucket: copy, pending, counted: [] }, wire));
+  if (recent?.isFinal) return recent;
+  const bucket = operation.needs === 'service' ? null : engine.getBucket(request.bucket);
+  if (recent?.isRefused) wire.waitUntil(repairGenerations(call, recent.home, bucket, wire));
+  return await attempt(call, { source: 'primary', bucket, pending, counted: recent?.counted ?? [] }, wire);
+}
+
+/** Starts the look-up of the version in the shard that a copy of the bucket names, as soon as the copy is there. */
+async function beginIn(pending: PendingRead | null, loading: LoadingBucket): LoadingBucket {
+  const bucket = await loading;
+  if (bucket.ok) pending?.begin(bucket.value);
+  return bucket;
+}
+
+interface Ran {
+  readonly outcome: Result<Response, S3Failure>;
+  /** Whether the outcome is returned without asking the primary. */
+  readonly isFinal: boolean;
+  /** Whether a shard refused the copies, because it knows a later change or revocation, or none at all. */
+  readonly isRefused: boolean;
+}
+
+interface Attempted extends Ran, Answered {
+  readonly counted: readonly Rate[];
+  /** Number of the user database that has the caller's credential; 0 without one. */
+  readonly home: number;
+}
+
+/** Loads caller and bucket from one source, admits the call, and runs its operation. */
+async function attempt(call: Call, from: Attempt, wire: Wire): Promise<Attempted> {
+  const loaded = await load(call, from, wire);
+  const bucket = loaded.bucket?.ok ? loaded.bucket.value : null;
+  const ran = await caught(wire, call.sent.method, async () => ok(await admitAndRun(call, from, loaded, wire)));
+  const home = loaded.credentials.identity?.home ?? 0;
+  return { ...(ran.ok ? ran.value : { ...final(ran), counted: from.counted }), bucket, home };
+}
+
+async function admitAndRun(call: Call, from: Attempt, loaded: Loaded, wire: Wire) {
+  const admission = await admit(call, from, loaded, wire);
+  const { counted } = admission;
+  if (admission.isAdmitted) return { ...(await run(call, from, admission, wire)), counted };
+  // A copy may lack a new bucket, key or right, so it refuses only what is proven.
+  const isFinal = from.source === 'primary' || admission.isProven;
+  return { outcome: err(admission.failure), isFinal, isRefused: false, counted };
+}
+
+const final = (outcome: Result<Response, S3Failure>): Ran => ({ outcome, isFinal: true, isRefused: false });
+
+async function run(call: Call, { source }: Attempt, admitted: Admitted, wire: Wire): Promise<Ran> {
+  const { operation, request } = call;
+  const { service, bucket, found, identity } = admitted;
+  const isPrimary = source === 'primary';
+  if (operation.needs === 'service') return final(await operation.run(service));
   if (bucket === null) throw new Error('an operation on a bucket started without one');
-  if (!bucket.ok) return err(toS3Error(bucket.error));
-  if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
-  if (operation.needs === 'bucket') {
-    const context = prove(service.value, bucket.value, { credentials, isPrimary: true }, wire);
-    return await runOnPrimary(operation, call, context, wire);
+  if (operation.needs === 'version') {
+    if (found === null) throw new Error('an operation on a version started without loading it');
+    const outcome = await operation.run({ ...onBucket(service, bucket), found });
+    return final(isPrimary ? outcome : await storePublicAnswer(wire, call.sent, outcome, { bucket, found }));
   }
-  return await runOnVersionOf(operation, service.value, bucket.value, { pending, env: wire.env });
-}
-
-type BucketOperation = Extract<Operation, { needs: 'bucket' }>;
-
-/**
- * Runs an operation on a bucket with caller and bucket from copies of DIRECTORY, in this isolate or in a replica. Its calls of a
- * shard prove that both are current.
- * @returns null without that proof; the primary then decides.
- */
-async function runOnCopies(
-  operation: BucketOperation,
-  call: Call,
-  wire: Wire,
-  trace: Trace,
-): Promise<Result<Response, S3Failure> | null> {
-  const { request } = call;
-  const credentials = credentialsIn('recent', wire);
-  const [caller, found] = await Promise.all([
-    authenticate(call, credentials, wire),
-    wire.engine.getBucket(request.bucket, 'recent'),
-  ]);
-  if (!caller.ok || !found.ok || isTakenDown(found.value)) return null;
-  if (!isExpectedOwner(request, found.value)) return null;
-  if (!mayRun(operation, request, caller.value, found.value, null, wire.now)) return null;
-  trace.bucket = found.value;
-  const service = await admit(caller.value, call, credentials, wire);
-  if (!service.ok) return service;
-  const admitted = await admitToBucket(wire.env, found.value.bucketId);
-  if (!admitted.ok) return admitted;
-  call.isAdmitted = true;
-  const context = prove(service.value, found.value, { credentials, isPrimary: false }, wire);
-  const renewal = createRenewal(operation, call, context, wire);
-  const outcome = await operation.run({ ...context, renew: renewal.renew });
-  const { proof } = context.bucket;
-  call.isRefused = proof.state === 'refused';
-  call.home = proof.identity?.home ?? 0;
-  return renewal.count() > 0 || isFinal(outcome, proof, call) ? outcome : null;
-}
-
-/** Runs an operation whose caller and bucket DIRECTORY's primary authorised. */
-async function runOnPrimary(
-  operation: BucketOperation,
-  call: Call,
-  first: RenewedContext,
-  wire: Wire,
-): Promise<Result<Response, S3Failure>> {
-  const { request, caller, bucket, now } = first;
-  if (!isExpectedOwner(request, bucket)) return err(s3Failure('AccessDenied'));
-  if (!mayRun(operation, request, caller, bucket, null, now)) return err(s3Failure('AccessDenied'));
-  const admitted = call.isAdmitted ? ok(null) : await admitToBucket(wire.env, bucket.bucketId);
-  if (!admitted.ok) return admitted;
   // A read has one effect soon after it was authorised. A write may wait, or its body may take hours to arrive, so a shard compares
   // the authorised generations with those that it knows by then.
-  if (request.method === 'GET' || request.method === 'HEAD') {
-    const { proof: _, ...unguarded } = bucket;
-    return await operation.run({ ...first, bucket: unguarded });
-  }
-  const { renew, count } = createRenewal(operation, call, first, wire);
-  for (let context = first; ; ) {
-    const before = count();
-    const outcome = await operation.run({ ...context, renew });
-    const isUsedUp = call.isBodyUsed() && !isReadDocument(request);
-    if (context.bucket.proof.state !== 'refused' || count() > before || isUsedUp) return outcome;
-    const renewed = await renew();
-    if (!renewed.ok) return renewed;
-    context = renewed.value;
-  }
-}
-
-/** The context of an operation on a bucket with a proof. The body of a form has its credential, so the operation authenticates it. */
-function prove(
-  service: ServiceContext,
-  found: Bucket,
-  { credentials, isPrimary }: { readonly credentials: DatedS3Credentials; readonly isPrimary: boolean },
-  wire: Wire,
-): RenewedContext {
-  const proof: Proof = { identity: credentials.identity, state: 'open', ...(isPrimary ? { isPrimary } : {}) };
-  const bucket = { ...found, proof };
-  const authenticateSigner: ServiceContext['authenticateForm'] = async (fields) => {
-    const signer = await authenticateForm(fields, credentials, wire);
-    proof.identity = credentials.identity;
-    return signer;
-  };
-  return { ...onBucket({ ...service, authenticateForm: authenticateSigner }, bucket), bucket };
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (isPrimary && isRead) return final(await operation.run(onBucket(service, bucket)));
+  const context = onProvenBucket(service, bucket, { identity, ...(isPrimary ? { isPrimary } : {}) });
+  const outcome = await runRenewed(call, operation, context, wire);
+  return { outcome, isFinal: isPrimary || isFinal(outcome, call), isRefused: outcome.proof === 'refused' };
 }
 
 /**
  * Whether an outcome is returned without asking the primary. An unproven outcome is final only if it reveals nothing about the
  * bucket, or if the body of an upload cannot be read again.
  */
-function isFinal(outcome: Result<Response, S3Failure>, proof: Proof, { request, isBodyUsed }: Call): boolean {
-  if (proof.state === 'held' || (isBodyUsed() && !isReadDocument(request))) return true;
-  return proof.state === 'open' && !outcome.ok && isServerError(outcome.error);
+function isFinal(outcome: Proven<Response, S3Failure>, { request, isBodyUsed }: Call): boolean {
+  if (outcome.proof === 'held' || (isBodyUsed() && !isReadDocument(request))) return true;
+  return outcome.proof !== 'refused' && !outcome.ok && isServerError(outcome.error);
 }
 
-/**
- * Repairs the generations after a shard refused a proof. The shard may be ahead of DIRECTORY after an interrupted change, or have
- * no generations after a rebuild.
- */
-async function repairGenerations(
-  { request, home }: Call,
-  loading: ReturnType<Engine['getBucket']> | null,
-  { engine, env }: Wire,
-): Promise<void> {
-  const bucket = await loading;
-  if (!bucket?.ok) return;
-  const pending = engine.beginRead(request.bucket, request.key);
-  const found = await pending.openProven(bucket.value, { home, generation: Number.POSITIVE_INFINITY });
-  if (!found.ok && found.error.kind === 'unproven' && !found.error.knowsIdentity) await republishRevocations(env, home);
-  // `open` also brings DIRECTORY to the shard's generation of the bucket.
-  await pending.open(bucket.value);
-}
-
-/** Number of renewals from which the generation of the caller's database may be behind that of a shard, as after a restore. */
-const REPUBLISHING_RENEWALS = 3;
-
-/**
- * Creates the `renew` of a request, and counts its calls. Other people's revocations may overtake the write again and again. Their
- * number per request is bounded, so that a flood of them delays writes, and neither refuses them at once nor keeps them for ever.
- */
-function createRenewal(operation: BucketOperation, call: Call, context: RenewedContext, wire: Wire) {
-  let renewals = 0;
-  const renew = async (): Promise<Result<RenewedContext, S3Failure>> => {
-    if (renewals >= RENEWALS_MAX) return err(toS3Error({ kind: 'unavailable', reason: 'too many revocations' }));
-    await pause(renewalPauseMs(renewals++));
-    const home = context.bucket.proof.identity?.home ?? 0;
-    if (renewals === REPUBLISHING_RENEWALS) wire.waitUntil(republishRevocations(wire.env, home));
-    return await authorizeAgain(operation, { ...call, home }, context, wire);
-  };
-  return { renew, count: () => renewals };
-}
-
-/** Authorises a request with DIRECTORY's primary. @returns a context whose bucket has a proof of the generations that were read. */
-async function authorizeAgain(
-  operation: BucketOperation,
-  call: Call,
-  context: BucketContext,
+/** Runs a step. An error that it throws becomes a failure. */
+async function caught<T>(
   wire: Wire,
-): Promise<Result<RenewedContext, S3Failure>> {
-  const { request } = call;
-  const loading = wire.engine.getBucket(request.bucket);
-  wire.waitUntil(repairGenerations(call, loading, wire));
-  const credentials = credentialsIn('primary', wire);
-  const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
-  if (!caller.ok) return caller;
-  if (!bucket.ok) return err(toS3Error(bucket.error));
-  if (isTakenDown(bucket.value)) return err(s3Failure('UnavailableForLegalReasons'));
-  if (!isExpectedOwner(request, bucket.value)) return err(s3Failure('AccessDenied'));
-  if (!mayRun(operation, request, caller.value, bucket.value, null, wire.now)) return err(s3Failure('AccessDenied'));
-  return ok(prove({ ...context, caller: caller.value }, bucket.value, { credentials, isPrimary: true }, wire));
-}
-
-/**
- * Runs an operation on a version with caller and bucket from copies of DIRECTORY, in this isolate or in a replica. The look-up of
- * the version proves that both are current.
- * @returns null without that proof; the primary then decides. An unknown key or bucket may be new, so it is never proven.
- */
-async function runProven(
-  operation: Extract<Operation, { needs: 'version' }>,
-  call: Call,
-  pending: PendingRead,
-  wire: Wire,
-  trace: Trace,
-): Promise<Result<Response, S3Failure> | null> {
-  const credentials = credentialsIn('recent', wire);
-  const loading = wire.engine.getBucket(call.request.bucket, 'recent').then((bucket) => {
-    if (bucket.ok) pending.begin(bucket.value);
-    return bucket;
-  });
-  const [caller, bucket] = await Promise.all([authenticate(call, credentials, wire), loading]);
-  if (!caller.ok || !bucket.ok || isTakenDown(bucket.value)) return null;
-  const found = await pending.openProven(bucket.value, credentials.identity, isWholeRead(call));
-  if (!found.ok && found.error.kind === 'unproven') {
-    const home = credentials.identity?.home ?? 0;
-    if (!found.error.knowsIdentity) wire.waitUntil(republishRevocations(wire.env, home));
-    return null;
+  method: string,
+  step: () => Promise<Result<T, S3Failure>>,
+): Promise<Result<T, S3Failure>> {
+  try {
+    return await step();
+  } catch (error) {
+    logError('storage_request_failed', error, { request_id: wire.requestId, method });
+    return err(toThrownFailure(error));
   }
-  const proven = found as Exclude<VersionContext['found'], { ok: false; error: Unproven }>;
-  const version = versionOf(proven);
-  trace.bucket = bucket.value;
-  if (!isExpectedOwner(call.request, bucket.value)) return err(s3Failure('AccessDenied'));
-  const isAllowed = mayRun(operation, call.request, caller.value, bucket.value, version, wire.now);
-  if (version !== null && !isAllowed) return err(s3Failure('AccessDenied'));
-  const service = await admit(caller.value, call, credentials, wire);
-  if (!service.ok) return service;
-  const outcome = await runOnVersion(operation, service.value, bucket.value, proven, { isAllowed, env: wire.env });
-  if (!outcome.ok || version === null) return outcome;
-  const { cache } = wire;
-  return ok(await storePublicAnswer(cache, call.sent, outcome.value, bucket.value, version.size, wire));
-}
-
-/** Whether the answer is probably the whole object. */
-const isWholeRead = ({ action, request: { headers } }: Call): boolean =>
-  action === 'GetObject' && ['range', 'if-none-match', 'if-modified-since'].every((name) => headers.get(name) === null);
-
-async function runOnVersionOf(
-  operation: Extract<Operation, { needs: 'version' }>,
-  service: ServiceContext,
-  bucket: Bucket,
-  { pending, env }: { readonly pending: PendingRead | null; readonly env: Env },
-): Promise<Result<Response, S3Failure>> {
-  const { request, caller, now } = service;
-  if (!isExpectedOwner(request, bucket)) return err(s3Failure('AccessDenied'));
-  if (pending === null) throw new Error('an operation on a version started without loading it');
-  const found = await pending.open(bucket);
-  const version = versionOf(found);
-  const isAllowed = mayRun(operation, request, caller, bucket, version, now);
-  if (version !== null && !isAllowed) return err(s3Failure('AccessDenied'));
-  return runOnVersion(operation, service, bucket, found, { isAllowed, env });
-}
-
-async function runOnVersion(
-  operation: Extract<Operation, { needs: 'version' }>,
-  service: ServiceContext,
-  bucket: Bucket,
-  found: VersionContext['found'],
-  { isAllowed, env }: { readonly isAllowed: boolean; readonly env: Env },
-): Promise<Result<Response, S3Failure>> {
-  if (versionOf(found)?.isTakenDown) return err(s3Failure('UnavailableForLegalReasons'));
-  const admitted = isAllowed ? await admitToBucket(env, bucket.bucketId) : ok(null);
-  return admitted.ok ? operation.run({ ...onBucket(service, bucket), found }) : admitted;
 }

@@ -13,6 +13,7 @@ import type { Bucket } from '../engine/model/contract.ts';
 import { policyOf, tagsOf } from './access/bucket-configuration.ts';
 import { acceptsCompression } from './objects/object-headers.ts';
 import { answer } from './protocol/answer.ts';
+import type { VersionContext } from './protocol/operation.ts';
 import type { S3Request } from './protocol/request.ts';
 
 const TAG = 'tessera:public-cache-seconds';
@@ -89,18 +90,25 @@ export async function findPublicAnswer(cache: Cache, request: S3Request, now: nu
   return answer(null, 304, headers);
 }
 
+interface Storing {
+  readonly cache: Cache;
+  readonly now: number;
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
 /** Stores the answer to a public read. @param now time before the look-up of the version. @returns the answer to send. */
 export async function storePublicAnswer(
-  cache: Cache,
+  { cache, now, waitUntil }: Storing,
   request: S3Request,
-  response: Response,
-  bucket: Bucket,
-  size: number,
-  { now, waitUntil }: { readonly now: number; readonly waitUntil: (work: Promise<unknown>) => void },
-): Promise<Response> {
-  const isStored = response.status === 200 && size <= BYTES_MAX && !response.headers.has('content-encoding');
+  outcome: Result<Response, S3Failure>,
+  { bucket, found }: Pick<VersionContext, 'bucket' | 'found'>,
+): Promise<Result<Response, S3Failure>> {
+  if (!outcome.ok || !found.ok || found.value.isMarker) return outcome;
+  const response = outcome.value;
+  const isStored =
+    response.status === 200 && found.value.size <= BYTES_MAX && !response.headers.has('content-encoding');
   const seconds = isStored && isPublicGet(request) ? secondsOf(bucket) : 0;
-  if (seconds === 0) return response;
+  if (seconds === 0) return outcome;
   const bytes = await response.arrayBuffer();
   const headers = new Headers(response.headers);
   const cacheControl = headers.get('cache-control');
@@ -110,5 +118,5 @@ export async function storePublicAnswer(
   headers.set(UNTIL, String(now + seconds * 1000));
   const storing = (async () => cache.put(toUrl(request), answer(bytes, 200, headers)))();
   waitUntil(storing.catch((error: unknown) => logError('public_cache_failed', error)));
-  return answer(bytes, 200, response.headers);
+  return ok(answer(bytes, 200, response.headers));
 }

@@ -172,3 +172,39 @@ describe('nothing else is believed', () => {
     expect(await read(seal(MAIL, { results }))).toEqual({ clientIp: '192.0.2.25', helo: null });
   });
 });
+
+describe('an ARC message signature', () => {
+  /** Makes a chain whose message signature has the given form, signed in simple form. */
+  const toChain = (c: string, names = 'Subject:From') => {
+    const header = ['From: ann@shop.test', 'Subject:  Hi  there'];
+    const toSignature = (fields: readonly string[], form: 'simple' | 'relaxed') =>
+      sign(
+        null,
+        createHash('sha256')
+          .update(fields.map((field) => toCanonicalField(field, form)).join('\r\n'))
+          .digest(),
+        cloudflare.privateKey,
+      ).toString('base64');
+    const tags = 'a=ed25519-sha256; s=cf2024-1; d=cloudflare-email.net';
+    const results = `ARC-Authentication-Results: i=1; ${toResults('192.0.2.25')}`;
+    const bodyHash = createHash('sha256').update(BODY).digest('base64');
+    const signed = names.split(':').flatMap((name) => header.filter((field) => field.startsWith(`${name}:`)));
+    const open = `ARC-Message-Signature: i=1; ${tags};${c} h=${names}; bh=${bodyHash}; b=`;
+    const message = open + toSignature([...signed, open], 'simple');
+    const openSeal = `ARC-Seal: i=1; ${tags}; cv=none; b=`;
+    const seal = openSeal + toSignature([results, message, openSeal], 'relaxed');
+    return [seal, message, results, ...header];
+  };
+  const verify = async (header: readonly string[]) => {
+    const mail = { raw: toRaw(header), envelope: { from: 'ann@shop.test' }, clientIp: '192.0.2.1', helo: 'a.test' };
+    return (await authenticateMessage({ ...mail, direction: 'inbound' }, dependencies, { ARC_TRUSTED_SEALERS: [] }))
+      .arc;
+  };
+  test.each(['', ' c=simple/simple;', ' c=simple;'])('is in simple form without another one: %j', async (c) => {
+    expect(await verify(toChain(c))).toMatchObject({ result: 'pass', reason: '' });
+  });
+  // A signature without From proves nothing about the author (RFC 6376 §5.4), so it is not accepted.
+  test.each(['Subject', ''])('of h=%s fails, because From is not signed', async (names) => {
+    expect(await verify(toChain('', names))).toMatchObject({ result: 'fail' });
+  });
+});

@@ -72,7 +72,7 @@ describe('a header property', () => {
       'header:',
       'header:A b',
       'header:X:asFoo',
-      'header:X:asRaw',
+      'header:X:asraw',
     ])
       expect([name, parseHeaderProperty(name)]).toEqual([name, null]);
     expect(parseHeaderProperty('header:X-Own:asDate:all')).toEqual({ name: 'x-own', form: 'Date', isAll: true });
@@ -339,7 +339,10 @@ describe('small parts', () => {
   });
 
   it('snippets mark the words of the query and escape the rest', () => {
-    const words = toWords(['Foo', 'bär']);
+    const words = toWords([
+      { text: 'Foo', match: 'phrase' },
+      { text: 'bär', match: 'phrase' },
+    ]);
     expect(markSubject('a <b> foo & BÄR', words)).toBe('a &lt;b&gt; <mark>foo</mark> &amp; <mark>BÄR</mark>');
     expect(markSubject('nothing', words)).toBeNull();
     const preview = markPreview(`${'x '.repeat(500)}foo ${'<'.repeat(500)}`, words) ?? '';

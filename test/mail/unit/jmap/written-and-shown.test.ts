@@ -86,22 +86,29 @@ describe('a header field', () => {
 });
 
 describe('a snippet', () => {
-  const cjk = toWords(['東京']);
+  const cjk = toWords([{ text: '東京', match: 'phrase' }]);
   it('marks the run of a CJK text that has the phrase', () => {
     expect(markSubject('昨日東京都へ, foo', cjk)).toBe('<mark>昨日東京都へ</mark>, foo');
     expect(markSubject('京東', cjk)).toBeNull();
-    expect([...cjk.words, ...toWords(['foo bar', 'baz']).words]).toEqual(['foo', 'bar', 'baz']);
+    expect([
+      ...cjk.words,
+      ...toWords([
+        { text: 'foo bar', match: 'phrase' },
+        { text: 'baz', match: 'phrase' },
+      ]).words,
+    ]).toEqual(['foo', 'bar', 'baz']);
   });
   it('marks whole words of other scripts only', () => {
-    expect(markSubject('foobar foo', toWords(['foo']))).toBe('foobar <mark>foo</mark>');
+    expect(markSubject('foobar foo', toWords([{ text: 'foo', match: 'phrase' }]))).toBe('foobar <mark>foo</mark>');
+    expect(markSubject('foobar fo', toWords([{ text: 'foo', match: 'word' }]))).toBe('<mark>foobar</mark> fo');
   });
   it('escapes the text before, between and after the hits', () => {
-    expect(markSubject('<a> foo <b> foo <c>', toWords(['foo']))).toBe(
+    expect(markSubject('<a> foo <b> foo <c>', toWords([{ text: 'foo', match: 'phrase' }]))).toBe(
       '&lt;a&gt; <mark>foo</mark> &lt;b&gt; <mark>foo</mark> &lt;c&gt;',
     );
   });
   it('of a body begins up to 40 characters before the first hit', () => {
-    const words = toWords(['foo']);
+    const words = toWords([{ text: 'foo', match: 'phrase' }]);
     const hitAfter = (length: number) => `${'-'.repeat(length)}foo`;
     expect(markPreview(hitAfter(40), words)).toBe(`${'-'.repeat(40)}<mark>foo</mark>`);
     expect(markPreview(`+${hitAfter(40)}`, words)).toBe(`${'-'.repeat(40)}<mark>foo</mark>`);
@@ -109,7 +116,7 @@ describe('a snippet', () => {
     expect(markPreview('bar', words)).toBeNull();
   });
   it('of a body has 180 characters, or fewer if they need more than 255 bytes', () => {
-    const words = toWords(['foo']);
+    const words = toWords([{ text: 'foo', match: 'phrase' }]);
     const shown = (character: string) => markPreview(`foo ${character.repeat(400)}`, words) ?? '';
     expect(shown('a')).toBe(`<mark>foo</mark> ${'a'.repeat(176)}`);
     // A preview has at most 255 bytes. The marks have 13 and `foo ` has 4: with 116 two-byte letters it has 249, with 136 it would

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   decideDelay,
   decideProgress,
@@ -89,4 +89,44 @@ test('a growing queue is diagnosed as unreachable recipients or too few consumer
   expect(diagnoseQueue({ dueLagMs: 0, deferred: 3, due: 3 })).toBe('recipient_down');
   expect(diagnoseQueue({ dueLagMs: 0, deferred: 1, due: 0 })).toBe('recipient_down');
   expect(diagnoseQueue({ dueLagMs: 0, deferred: 2, due: 3 })).toBe('healthy');
+});
+
+describe('a recipient on a suppression list', () => {
+  const MINUTE = 60_000;
+  const HOUR = 60 * MINUTE;
+  const queuedAt = Date.UTC(2026, 10, 1);
+  const decide = (until: number | 'never' | 'unknown', more: { isSuppressed?: boolean; now?: number } = {}) =>
+    decideProgress(
+      { attempts: 0, queuedAt, isUncertain: false, isSuppressed: more.isSuppressed ?? false },
+      { kind: 'suppressed', reply: 'E_RECIPIENT_SUPPRESSED', until },
+      more.now ?? queuedAt,
+      0,
+    );
+
+  test('waits for the end of the suppression, with the reason', () => {
+    expect(decide(queuedAt + 20 * HOUR)).toMatchObject({
+      state: 'deferred',
+      nextAttemptAt: queuedAt + 20 * HOUR + 5 * MINUTE,
+      lastReply: 'not sent until 2026-11-01 20:05 UTC, because this address refused mail of this domain',
+      isSuppressed: true,
+    });
+  });
+
+  test.each([
+    [queuedAt + 7 * 24 * HOUR, /^5\.7\.1 not sent until 2026-11-08 00:05 UTC, because this address refused/],
+    ['never' as const, /^5\.7\.1 not sent, because this address refused mail of this domain$/],
+  ])('fails at once if that ends too late: %s', (until, reply) => {
+    expect(decide(until)).toMatchObject({
+      state: 'failed',
+      nextAttemptAt: null,
+      lastReply: expect.stringMatching(reply),
+    });
+  });
+
+  test('is attempted once more after 24 hours if the end is unknown, then fails', () => {
+    const first = decide('unknown');
+    expect(first).toMatchObject({ state: 'deferred', nextAttemptAt: queuedAt + 24 * HOUR, isSuppressed: true });
+    expect(decide('unknown', { isSuppressed: true, now: queuedAt + 24 * HOUR })).toMatchObject({ state: 'failed' });
+    expect(decide('unknown', { now: queuedAt + 110 * HOUR })).toMatchObject({ state: 'failed' });
+  });
 });

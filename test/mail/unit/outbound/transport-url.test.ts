@@ -29,6 +29,10 @@ describe('a transport', () => {
     ['smtp:relay.test', 'the host is missing'],
     ['smtp://relay.test:25', 'Workers cannot connect to port 25; use the submission port of a relay'],
     ['smtps://relay.test:25', 'Workers cannot connect to port 25; use the submission port of a relay'],
+    ...['smtps://smtp.mx.cloudflare.net', 'smtps://api_token:x@SMTP.mx.cloudflare.net:465'].map((url) => [
+      url,
+      'smtp.mx.cloudflare.net answers 250 and drops mail to suppressed addresses; use email-service',
+    ]),
     ['smtp://relay.test?tls=maybe', 'tls must be one of off, opportunistic, required'],
     ['smtp://%ff@relay.test', 'user and password must be percent-encoded'],
     ['smtp://a:%ff@relay.test', 'user and password must be percent-encoded'],

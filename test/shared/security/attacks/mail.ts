@@ -185,7 +185,8 @@ export const MAIL_ATTACKS: readonly Attack[] = [
   ),
   {
     name: 'mail through the gateway with an envelope of another line',
-    attempt: (world) => inbound(world, 'Subject: x\r\n\r\nx\r\n', 'a@evil.test', 'eve@example.test, <x@gmail.test>'),
+    attempt: (world) =>
+      inbound(world, 'From: a@evil.test\r\n\r\nx\r\n', 'a@evil.test', 'eve@example.test, <x@gmail.test>'),
     refusal: [202, 400, 422],
     gotThrough: ({ status, text }) =>
       status === 202 && !/gmail\.test[^}]*"smtp_code":55\d/.test(text) ? `the recipients are ${text}` : null,
@@ -366,7 +367,7 @@ export const MAIL_ATTACKS: readonly Attack[] = [
         'MAIL FROM:<a@evil.test>',
         'RCPT TO:<eve@example.test>',
         'DATA',
-        'Subject: x\r\n\r\nx\n.\nMAIL FROM:<b@evil.test>\nRCPT TO:<x@gmail.test>\nDATA\n.\r\n.',
+        'From: a@evil.test\r\n\r\nx\n.\nMAIL FROM:<b@evil.test>\nRCPT TO:<x@gmail.test>\nDATA\n.\r\n.',
       ]),
     refusal: [250, 500, 501, 550, 554, 521],
     gotThrough: async (_, world) => {

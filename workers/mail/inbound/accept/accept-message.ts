@@ -42,19 +42,28 @@ export interface RawSource {
   readonly sizeBytes: number | null;
 }
 
+/** RFC 5321 §4.5.3.1.8 requires 100. */
 export const RECIPIENTS_PER_MESSAGE_MAX = 100;
 /** Maximum size of a message: 50 MB of attachments in Base64, plus headers and text. No account accepts more. */
 export const MESSAGE_BYTES_MAX = 75 * 1024 * 1024;
 
 const OUR_FAULT = '4.3.0 temporary service failure, try again later';
 
-/** Checks a recipient before the message arrives. @returns 250 or the refusal. */
+const TOO_MANY_RECIPIENTS = '4.5.3 too many recipients, send the rest again';
+
+/**
+ * Checks a recipient before the message arrives.
+ * @param recipientsBefore number of recipients of the message that were accepted before. If a gateway deferred more only after the
+ * message, its client would try all of them again, and each time the same ones would be too many.
+ * @returns 250 or the refusal.
+ */
 export async function checkRecipient(
   env: Env,
-  from: string,
-  to: string,
+  { from, to }: { readonly from: string; readonly to: string },
   sizeBytes: number | null,
+  recipientsBefore: number,
 ): Promise<RecipientReply> {
+  if (recipientsBefore >= RECIPIENTS_PER_MESSAGE_MAX) return refuse(to.slice(0, 320), 452, TOO_MANY_RECIPIENTS);
   const found = await admitRecipient(env, to, from, sizeBytes);
   return found.ok ? refuse(found.value.email, 250, '2.1.5 ok') : found.error;
 }
@@ -102,7 +111,7 @@ export async function acceptMessage(
   const targets: (Recipient & { readonly at: number })[] = [];
   for (const [at, to] of envelope.to.entries()) {
     if (at >= RECIPIENTS_PER_MESSAGE_MAX) {
-      replies.set(at, refuse(to, 452, '4.5.3 too many recipients, send the rest again'));
+      replies.set(at, refuse(to, 452, TOO_MANY_RECIPIENTS));
       continue;
     }
     const found = await admitRecipient(env, to, envelope.from, source.sizeBytes);
@@ -155,7 +164,7 @@ async function takeMessage(
     logError('raw_store_failed', error);
     return everyone(451, OUR_FAULT);
   }
-  const refusal = decideHeader(stored.head.toString('latin1'));
+  const refusal = decideHeader(stored.head.toString('latin1'), stored.sizeBytes);
   if (refusal) {
     await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
     return everyone(refusal.smtpCode, refusal.detail);

@@ -6,11 +6,12 @@ import { createClock } from '../../../shared/settings/clock.ts';
 import { settingsOf } from '../../../shared/settings/settings.ts';
 import { readLimits } from '../../bindings/account-limits.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
+import { readTransportSettings } from '../../bindings/transport-settings.ts';
 import { toBase64Size } from '../../domain/base64-size.ts';
 import { listExactReceivers, listReceivers } from '../../domain/email-address.ts';
 import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
 import { readReturnPath } from '../../domain/return-path.ts';
-import { findMainDomain, isHostedDomain } from '../../domains/hosted-domains.ts';
+import { findMainDomain, isHostedDomain, listConfiguredDomains } from '../../domains/hosted-domains.ts';
 import { readReturnPathSigners } from '../../domains/return-path-keys.ts';
 import { type FoundRecipient, findCatchAll, findRecipient } from '../../store/recipient-store.ts';
 
@@ -55,6 +56,7 @@ const OPERATOR_NAMES = /^(?:postmaster|abuse)$/i;
 export const OPERATOR_MAILBOX = 'operator';
 
 /**
+ * Without a domain, `postmaster` is the one of the first configured domain (RFC 5321 §4.5.1 requires that it is accepted).
  * @param from the envelope sender.
  * @param source `replica`: a replica is asked first, and the primary if it does not find the recipient.
  * @throws when DIRECTORY cannot be reached; the caller answers 451.
@@ -65,7 +67,10 @@ export async function resolveRecipient(
   from: string,
   source: 'replica' | 'primary',
 ): Promise<Result<Recipient, RecipientReply>> {
-  const path = parseMailPath(text.trim());
+  const domains = listConfiguredDomains(env);
+  const isBare = /^postmaster$/i.test(text.trim());
+  if (isBare && domains.length === 0) return ok(await resolveOperator(env, readTransportSettings(env).hostname));
+  const path = parseMailPath(isBare ? `postmaster@${domains[0]}` : text.trim());
   if (!path) return err(refuse(text.slice(0, 320), 553, '5.1.3 invalid address'));
   const email = path.email.toLowerCase();
   const returned = readReturnPath(path, createClock(env)(), readReturnPathSigners(env));
@@ -87,12 +92,24 @@ export async function resolveRecipient(
   const receiver = await findRecipient(env, emails);
   const match = receiver ?? (await findCatchAll(env, main));
   if (!match && OPERATOR_NAMES.test(path.local)) {
-    await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
-    const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };
-    return ok({ email, deliveredTo: email, ...operatorMailbox, isConfirmed: true });
+    return ok(await openOperatorMailbox(env, email));
   }
   if (!match) return err(refuse(email, 550, '5.1.1 no such mailbox'));
   return ok(toRecipient(env, email, receiver?.email ?? email, match, true));
+}
+
+async function openOperatorMailbox(env: Env, email: string): Promise<Recipient> {
+  await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
+  const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };
+  return { email, deliveredTo: email, ...operatorMailbox, isConfirmed: true };
+}
+
+/** Resolves `postmaster` without a domain in a deployment whose domains were all added by the API. */
+async function resolveOperator(env: Env, hostname: string): Promise<Recipient> {
+  const address = settingsOf(env).POSTMASTER_ADDRESS.toLowerCase();
+  const found = address === '' ? null : await findRecipient(env, [address]);
+  const email = `postmaster@${hostname}`;
+  return found ? toRecipient(env, email, found.email, found, true) : openOperatorMailbox(env, email);
 }
 
 /**

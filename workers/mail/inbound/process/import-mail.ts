@@ -6,6 +6,9 @@
  * costs one per R2 object and location. To save subrequests, messages are stored in batches, with two calls of the mailbox each.
  * Messages beyond the limit are counted as `remaining`. When the file is sent again, stored messages are skipped at one call per
  * batch.
+ *
+ * A request also ends after about ten seconds of writing. Under `npm start`, all writes of R2 and D1 share one disk, so a longer
+ * import would hold up everybody's requests until its end.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { StoreMessageInput } from '../../../../durable-objects/mail/contract/delivered-message.ts';
@@ -28,13 +31,15 @@ const BATCH_BYTES = 4 * 1024 * 1024;
  * by the mailbox costs a delete.
  */
 const SUBREQUESTS_MAX = 9_000;
+/** Time after the first write at which no further batch is written. */
+const WRITING_MS_MAX = 10_000;
 
 export interface ImportReport {
   messages: number;
   imported: number;
   duplicates: number;
   failed: number;
-  /** Number of messages that were not imported because the limit of subrequests was reached. */
+  /** Number of messages that were not imported because the limit of subrequests, or of time, was reached. */
   remaining: number;
   /** Size of the file: the sum of the five sizes that follow. Separators and blank lines count as part of their message. */
   size_bytes: number;
@@ -53,6 +58,7 @@ export interface ImportOptions {
   readonly folder: string;
   readonly now: number;
   readonly subrequestsMax?: number;
+  readonly writingMsMax?: number;
 }
 
 export async function importMbox(
@@ -127,6 +133,8 @@ class ImportRun {
   #batch: Waiting[] = [];
   #batchBytes = 0;
   #subrequestsLeft: number;
+  /** Time at which writing ends; null before the first write. So each request writes at least one batch. */
+  #endsAt: number | null = null;
 
   constructor(env: Env, userId: string, options: ImportOptions) {
     this.#env = env;
@@ -206,7 +214,10 @@ class ImportRun {
       known.add(waiting.sha256);
       wanted.push({ ...waiting, parsed, folder });
     }
+    if (wanted.length === 0) return;
+    this.#endsAt ??= Date.now() + (this.#options.writingMsMax ?? WRITING_MS_MAX);
     await this.#store(await Promise.all(wanted.map((each) => this.#put(each))));
+    if (Date.now() >= this.#endsAt) this.#subrequestsLeft = 0;
   }
 
   async #listKnown(batch: readonly Waiting[]): Promise<readonly string[]> {

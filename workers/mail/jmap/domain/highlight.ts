@@ -1,5 +1,6 @@
 /** Makes search snippets (RFC 8621 §5), in which words of the query are marked with `<mark>`. Pure. */
-import { findRuns, isCjk, toPhrase } from '../../domain/search-text.ts';
+import type { TextFilter } from '../../domain/email-filter.ts';
+import { findRuns, isCjk, toSearchPhrase } from '../../domain/search-text.ts';
 
 const SNIPPET_BYTES_MAX = 255;
 const BEFORE_LENGTH = 40;
@@ -8,21 +9,28 @@ const escapeHtml = (text: string): string =>
 
 export interface Words {
   readonly words: ReadonlySet<string>;
+  /** Beginnings of words. */
+  readonly prefixes: readonly string[];
   readonly pieces: readonly string[];
 }
 
-export function toWords(phrases: readonly string[]): Words {
+export function toWords(texts: readonly Pick<TextFilter, 'text' | 'match'>[]): Words {
   const words = new Set<string>();
+  const prefixes: string[] = [];
   const pieces: string[] = [];
-  for (const phrase of phrases) {
-    for (const { term } of toPhrase(phrase)) if (!isCjk(term)) words.add(term);
-    for (const run of findRuns(phrase)) if (isCjk(run.term)) pieces.push(run.term);
+  for (const each of texts) {
+    for (const { term, isPrefix } of toSearchPhrase(each)) {
+      if (isCjk(term)) continue;
+      words.add(term);
+      if (isPrefix) prefixes.push(term);
+    }
+    for (const run of findRuns(each.text)) if (isCjk(run.term)) pieces.push(run.term);
   }
-  return { words, pieces };
+  return { words, prefixes, pieces };
 }
 
-const isHit = (term: string, { words, pieces }: Words): boolean =>
-  words.has(term) || pieces.some((piece) => term.includes(piece));
+const isHit = (term: string, { words, prefixes, pieces }: Words): boolean =>
+  words.has(term) || prefixes.some((prefix) => term.startsWith(prefix)) || pieces.some((piece) => term.includes(piece));
 
 /** @returns the whole text as HTML with its hits marked; null without a hit. */
 export function markSubject(text: string, words: Words): string | null {

@@ -3,12 +3,10 @@
  * a valid keyword, for example because it has a space, becomes `label-` and the hexadecimal digits of its UTF-8. Pure.
  */
 
-export interface Marks {
+import type { Flags, MessageFlag } from '../../domain/message-flags.ts';
+
+export interface Marks extends Flags {
   readonly isDraft: boolean;
-  readonly isRead: boolean;
-  readonly isFlagged: boolean;
-  readonly isAnswered: boolean;
-  readonly isForwarded: boolean;
   readonly labels: readonly string[];
 }
 
@@ -18,7 +16,7 @@ export const FLAG_KEYWORDS = {
   $flagged: 'isFlagged',
   $answered: 'isAnswered',
   $forwarded: 'isForwarded',
-} as const;
+} as const satisfies Readonly<Record<string, MessageFlag>>;
 export const DRAFT_KEYWORD = '$draft';
 const ENCODED = /^label-((?:[0-9a-f]{2})+)$/;
 const LABEL_LENGTH_MAX = 100;
@@ -60,10 +58,9 @@ export function toMarks(keywords: readonly string[]): MarksResult {
   return {
     marks: {
       isDraft: set.has(DRAFT_KEYWORD),
-      isRead: set.has('$seen'),
-      isFlagged: set.has('$flagged'),
-      isAnswered: set.has('$answered'),
-      isForwarded: set.has('$forwarded'),
+      ...(Object.fromEntries(
+        Object.entries(FLAG_KEYWORDS).map(([keyword, flag]) => [flag, set.has(keyword)]),
+      ) as Flags),
       labels: labels.filter((label) => label !== null),
     },
     bad: others.filter((_, at) => labels[at] === null),

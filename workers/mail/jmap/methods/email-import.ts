@@ -7,7 +7,14 @@ import { openBlob } from '../objects/blobs.ts';
 import { storeEmail } from '../objects/store-email.ts';
 import { accountArguments, creationsSchema, idSchema, utcDateSchema } from '../protocol/arguments.ts';
 import { OBJECTS_PER_SET_MAX } from '../protocol/limits.ts';
-import { type Arguments, type Call, method, type SetError, toMethodError } from '../protocol/method.ts';
+import {
+  type Arguments,
+  type Call,
+  invalidArguments,
+  method,
+  type SetError,
+  toMethodError,
+} from '../protocol/method.ts';
 import { invalidProperties, resolveId, SetOutcome } from '../protocol/standard.ts';
 
 const importSchema = z.strictObject({
@@ -32,7 +39,8 @@ export const emailImport = method({
     const before = await call.ask((mailbox) => mailbox.readEmails([]));
     if (!before.ok) return err(toMethodError(before.error));
     if (args.ifInState !== null && args.ifInState !== before.value.state) return err({ type: 'stateMismatch' });
-    if (Object.keys(args.emails).length > OBJECTS_PER_SET_MAX) return err({ type: 'requestTooLarge' });
+    if (Object.keys(args.emails).length > OBJECTS_PER_SET_MAX)
+      return err(invalidArguments(`emails: at most ${OBJECTS_PER_SET_MAX} messages.`));
     const outcome = new SetOutcome();
     for (const [creationId, object] of Object.entries(args.emails)) {
       const made = await importOne(call, object);

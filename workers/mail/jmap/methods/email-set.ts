@@ -7,9 +7,10 @@ import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { streamMessage } from '../../outbound/compose-message.ts';
 import { openBlob } from '../objects/blobs.ts';
 import { composeEmail } from '../objects/compose-email.ts';
-import { readEmailPatch } from '../objects/email-patch.ts';
+import { listFixed, readEmailPatch } from '../objects/email-patch.ts';
 import { readNewEmail } from '../objects/new-email.ts';
 import { storeEmail } from '../objects/store-email.ts';
+import { findChangedProperty } from '../objects/unchanged-properties.ts';
 import { setArguments } from '../protocol/arguments.ts';
 import { UPLOAD_BYTES_MAX } from '../protocol/limits.ts';
 import { type Arguments, type Call, method, type SetError, toMethodError } from '../protocol/method.ts';
@@ -32,7 +33,12 @@ export const emailSet = method({
       } else outcome.notCreated[creationId] = made.error;
     }
     const destroys = [...new Set((args.destroy ?? []).map((id) => resolveId(call, id)))];
-    const updates = readUpdates(call, args.update ?? {}, destroys, outcome);
+    const patches = await readPatches(call, args.update ?? {}, destroys);
+    const updates: Record<string, EmailPatch> = {};
+    for (const [id, patch] of patches) {
+      if (patch.ok) updates[id] = patch.value;
+      else outcome.notUpdated[id] = patch.error;
+    }
     const done = await call.ask((mailbox) => mailbox.setEmails({ ifInState: null, updates, destroys }));
     if (!done.ok) return err(toMethodError(done.error));
     if (done.value === null) return err({ type: 'stateMismatch' });
@@ -79,20 +85,28 @@ async function openAttachment(
   })();
 }
 
-function readUpdates(
+async function readPatches(
   call: Call,
   update: Readonly<Record<string, Arguments>>,
   destroys: readonly string[],
-  outcome: SetOutcome,
-): Record<string, EmailPatch> {
-  const updates: Record<string, EmailPatch> = {};
+): Promise<[id: string, patch: Result<EmailPatch, SetError>][]> {
+  const patches: [id: string, patch: Result<EmailPatch, SetError>][] = [];
   for (const [key, patch] of Object.entries(update)) {
     const id = resolveId(call, key);
-    const read = destroys.includes(id) ? err<SetError>({ type: 'willDestroy' }) : readEmailPatch(call, patch);
-    if (read.ok) updates[id] = read.value;
-    else outcome.notUpdated[id] = read.error;
+    const isKept = !destroys.includes(id);
+    patches.push([id, isKept ? await readPatch(call, id, patch) : err({ type: 'willDestroy' })]);
   }
-  return updates;
+  return patches;
+}
+
+async function readPatch(call: Call, id: string, patch: Arguments): Promise<Result<EmailPatch, SetError>> {
+  const fixed = listFixed(patch);
+  const unchanged = Object.keys(fixed).length === 0 ? ok(null) : await findChangedProperty(call, id, fixed);
+  if (!unchanged.ok) return unchanged;
+  return readEmailPatch(
+    call,
+    Object.fromEntries(Object.entries(patch).filter(([name]) => !Object.hasOwn(fixed, name))),
+  );
 }
 
 function toSetError(failure: EmailSetFailure): SetError {

@@ -15,6 +15,6 @@ export const emailSubmissionQueryChanges = method({
       const read = await readSubmissions(call, null);
       if (!read.ok) return read;
       const found = findSubmissions(read.value.submissions, args);
-      return found.ok ? ok({ ids: found.value, changed }) : found;
+      return found.ok ? ok({ state: read.value.state, ids: found.value, changed }) : found;
     }),
 });

@@ -12,6 +12,8 @@ import { findSetError, invalidProperties, NOT_FOUND, resolveId, runSet } from '.
 const parametersSchema = z.record(z.string(), z.string().nullable()).nullish();
 const addressSchema = z.strictObject({ email: z.string().max(1_000), parameters: parametersSchema });
 const newSubmissionSchema = z.strictObject({
+  /** Set by the server (RFC 8621 §7), but meli gives it. It is ignored. */
+  undoStatus: z.enum(['pending', 'final']).nullish(),
   identityId: idSchema,
   emailId: idSchema,
   envelope: z.strictObject({ mailFrom: addressSchema, rcptTo: z.array(addressSchema).max(10_000) }).nullish(),

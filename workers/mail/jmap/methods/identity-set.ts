@@ -6,6 +6,7 @@ import type { IdentityChange } from '../../../../durable-objects/mail/contract/j
 import type { StoredIdentity } from '../../../../durable-objects/mail/contract/mailbox.ts';
 
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { cleanDraftHtml } from '../../mime/clean-html.ts';
 import { applyPatch } from '../domain/patch.ts';
 import { type Identities, identitySchema, isOwn, readIdentities } from '../objects/identity.ts';
 import { setArguments } from '../protocol/arguments.ts';
@@ -57,10 +58,11 @@ class IdentityChanges {
     if (!isDone) return err({ type: 'serverFail' });
     const defaults = { name: '', replyTo: null, bcc: null, textSignature: '', htmlSignature: '' };
     const serverSet = Object.entries(defaults).filter(([name]) => !(name in object));
-    return ok({ id: identity.id, mayDelete: true, ...Object.fromEntries(serverSet) });
+    const cleaned = findCleaned(parsed.value, object);
+    return ok({ id: identity.id, mayDelete: true, ...Object.fromEntries(serverSet), ...cleaned });
   };
 
-  readonly update = async (id: string, patch: Arguments): Promise<Result<null, SetError>> => {
+  readonly update = async (id: string, patch: Arguments): Promise<Result<Arguments | null, SetError>> => {
     const identity = this.#identities.list.find((each) => each.id === id);
     if (!identity) return NOT_FOUND;
     const patched = applyPatch(identity, patch);
@@ -85,7 +87,7 @@ class IdentityChanges {
     };
     const next = [...this.#stored.filter((each) => each.id !== id), stored];
     return (await this.#write(next, { type: 'identity_updated', identityId: id }))
-      ? ok(null)
+      ? ok(findCleaned(parsed.value, rest))
       : err({ type: 'serverFail' });
   };
 
@@ -106,9 +108,16 @@ class IdentityChanges {
   }
 }
 
+/** @returns the HTML signature, if cleaning changed it, because the client must know (RFC 8620 §5.3). */
+const findCleaned = ({ htmlSignature }: Arguments, given: Arguments): Arguments | null =>
+  htmlSignature === given.htmlSignature ? null : { htmlSignature };
+
 function parse(object: Arguments): Result<z.output<typeof identitySchema>, SetError> {
   const parsed = identitySchema.safeParse(object);
-  if (parsed.success) return ok(parsed.data);
+  if (parsed.success) {
+    const { htmlSignature: html } = parsed.data;
+    return ok({ ...parsed.data, ...(html === undefined ? {} : { htmlSignature: cleanDraftHtml(html) }) });
+  }
   const [issue] = parsed.error.issues;
   const names = issue?.code === 'unrecognized_keys' ? issue.keys : [String(issue?.path[0] ?? '')];
   return err(invalidProperties(names, issue?.message));

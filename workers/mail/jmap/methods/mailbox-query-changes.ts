@@ -19,6 +19,6 @@ export const mailboxQueryChanges = method({
       const read = await readMailboxes(call, false);
       if (!read.ok) return read;
       const found = findMailboxes(read.value.mailboxes, args);
-      return found.ok ? ok({ ids: found.value, changed }) : found;
+      return found.ok ? ok({ state: read.value.state, ids: found.value, changed }) : found;
     }),
 });

@@ -12,6 +12,6 @@ export const quotaQueryChanges = method({
   run: (call, args) =>
     answerQueryChanges(call, 'Quota', args, async (changed) => {
       const found = await findQuotas(call, args);
-      return found.ok ? ok({ ids: found.value.ids, changed: changed.length > 0 ? [QUOTA_ID] : [] }) : found;
+      return found.ok ? ok({ ...found.value, changed: changed.length > 0 ? [QUOTA_ID] : [] }) : found;
     }),
 });

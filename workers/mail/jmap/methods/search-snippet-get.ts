@@ -1,7 +1,7 @@
 /** `SearchSnippet/get` (RFC 8621 §5.1). */
 import { z } from '@hono/zod-openapi';
 import { err, ok } from '../../../shared/pure/result.ts';
-import { type EmailFilter, splitPhrases } from '../../domain/email-filter.ts';
+import { listTexts } from '../../domain/email-filter.ts';
 import { markPreview, markSubject, toWords } from '../domain/highlight.ts';
 import { readEmailQuery } from '../objects/email-query.ts';
 import { accountArguments, idSchema } from '../protocol/arguments.ts';
@@ -23,8 +23,8 @@ export const searchSnippetGet = method({
     const ids = [...new Set(args.emailIds.map((id) => resolveId(call, id)))];
     const read = await call.ask((mailbox) => mailbox.readEmailTexts(ids));
     if (!read.ok) return err(toMethodError(read.error));
-    const inSubject = toWords(listPhrases(query.value.filter, ['any', 'subject']));
-    const inBody = toWords(listPhrases(query.value.filter, ['any', 'body']));
+    const inSubject = toWords(listTexts(query.value.filter, ['any', 'subject']));
+    const inBody = toWords(listTexts(query.value.filter, ['any', 'body']));
     const found = new Set(read.value.map(({ id }) => id));
     const notFound = ids.filter((id) => !found.has(id));
     return ok({
@@ -38,9 +38,3 @@ export const searchSnippetGet = method({
     });
   },
 });
-
-/** Lists the words that a filter searches for. A negated filter has none, so it marks nothing. */
-function listPhrases(filter: EmailFilter | null, places: readonly string[]): string[] {
-  if (filter?.kind === 'and' || filter?.kind === 'or') return filter.of.flatMap((part) => listPhrases(part, places));
-  return filter?.kind === 'text' && places.includes(filter.place) ? splitPhrases(filter.text) : [];
-}

@@ -27,7 +27,7 @@ export const vacationResponseSet = method({
   },
 });
 
-async function update(call: Call, id: string, patch: Arguments): Promise<Result<null, SetError>> {
+async function update(call: Call, id: string, patch: Arguments): Promise<Result<Arguments | null, SetError>> {
   if (id !== VACATION_ID) return NOT_FOUND;
   const parsed = vacationPatchSchema.safeParse(patch);
   if (!parsed.success) {
@@ -44,5 +44,7 @@ async function update(call: Call, id: string, patch: Arguments): Promise<Result<
   if (vacation.startsAt !== null && vacation.endsAt !== null && vacation.endsAt <= vacation.startsAt)
     return err(invalidProperties(['toDate'], 'The end must be after the start.'));
   const written = await call.ask((mailbox) => mailbox.writeSettings({ vacation }));
-  return written.ok ? ok(null) : err({ type: 'serverFail' });
+  if (!written.ok) return err({ type: 'serverFail' });
+  const isCleaned = parsed.data.htmlBody != null && parsed.data.htmlBody !== vacation.htmlBody;
+  return ok(isCleaned ? { htmlBody: vacation.htmlBody } : null);
 }

@@ -10,10 +10,11 @@ import type { SetError } from '../protocol/method.ts';
 import { invalidProperties } from '../protocol/standard.ts';
 import type { OpenBlob } from './blobs.ts';
 import type { NewEmail, NewPart } from './new-email.ts';
+import { isSendable } from './sendable-message.ts';
 
 /**
  * Maximum size of an attached message that is kept as a message. It cannot be Base64 (RFC 2046 §5.2.1), so it is held in memory. A
- * larger one is sent as application/octet-stream.
+ * larger one, or one with lines that SMTP cannot transport, is sent as application/octet-stream.
  */
 const HELD_MESSAGE_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -41,6 +42,7 @@ export async function composeEmail(
 
 const EMPTY_TEXT: NewPart = {
   type: 'text/plain',
+  method: null,
   partId: null,
   blobId: null,
   name: null,
@@ -75,7 +77,7 @@ class PartWriter {
     const value = part.partId === null ? '' : this.#values[part.partId];
     if (value === undefined) this.unknownValues.push(part.partId ?? '');
     this.write([
-      ...toFields(part, `${part.type ?? 'text/plain'}; charset=utf-8`),
+      ...toFields(part, `${part.type ?? 'text/plain'}${toMethod(part)}; charset=utf-8`),
       'Content-Transfer-Encoding: quoted-printable',
       '',
     ]);
@@ -98,11 +100,13 @@ class PartWriter {
       this.missing.push(blobId);
       return;
     }
-    const type = part.type ?? blob.type;
+    const type = part.type === null ? blob.type : `${part.type}${toMethod(part)}`;
     const isMessage = /^message\//i.test(type);
-    if (isMessage && blob.sizeBytes <= HELD_MESSAGE_BYTES_MAX) {
+    const held = isMessage && blob.sizeBytes <= HELD_MESSAGE_BYTES_MAX ? await readPieces(await blob.read()) : null;
+    const message = held && toCrlf(held);
+    if (message && isSendable(message)) {
       this.write([...toFields(part, type), 'Content-Transfer-Encoding: 8bit', '']);
-      this.#segments.push(toCrlf(await readPieces(await blob.read())));
+      this.#segments.push(message);
     } else {
       const sent = isMessage || /^multipart\//i.test(type) ? 'application/octet-stream' : type;
       this.write([...toFields(part, sent), 'Content-Transfer-Encoding: base64', '']);
@@ -124,6 +128,8 @@ class PartWriter {
     return { segments: this.#segments, sizeBytes, attachments: this.#attachments };
   }
 }
+
+const toMethod = ({ method }: NewPart): string => (method === null ? '' : `; method=${method}`);
 
 function toFields(part: NewPart, contentType: string): string[] {
   const { name, disposition, cid, language, location } = part;

@@ -6,6 +6,10 @@ import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../domain/keywords.ts';
 import type { Arguments, Call, SetError } from '../protocol/method.ts';
 import { invalidProperties, resolveId } from '../protocol/standard.ts';
 
+/** @returns the properties of a patch that an Email cannot change. They may be sent back as they are (`unchanged-properties.ts`). */
+export const listFixed = (patch: Arguments): Arguments =>
+  Object.fromEntries(Object.entries(patch).filter(([key]) => !/^(?:keywords|mailboxIds)(?:\/|$)/.test(key)));
+
 type Changes = Record<string, boolean>;
 
 const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
@@ -15,7 +19,7 @@ export function readEmailPatch(call: Call, patch: Arguments): Result<EmailPatch,
   if (!keywords.ok) return keywords;
   const mailboxes = readMembers(patch, 'mailboxIds');
   if (!mailboxes.ok) return mailboxes;
-  const other = Object.keys(patch).find((key) => !/^(?:keywords|mailboxIds)(?:\/|$)/.test(key));
+  const [other] = Object.keys(listFixed(patch));
   if (other !== undefined) return err(invalidProperties([other], 'Only keywords and mailboxIds can change.'));
   const marks = keywords.value === null ? ok(null) : toMarkPatch(keywords.value);
   if (!marks.ok) return marks;

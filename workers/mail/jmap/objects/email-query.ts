@@ -1,7 +1,17 @@
 /** Reads filters and sorts of messages (RFC 8621 §4.4). */
 import { z } from '@hono/zod-openapi';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
-import type { EmailFilter, EmailQuery, EmailSort, KeywordTest, TextPlace } from '../../domain/email-filter.ts';
+import {
+  type EmailFilter,
+  type EmailQuery,
+  type EmailSort,
+  type KeywordTest,
+  NO_MESSAGE,
+  not,
+  type TextFilter,
+  type TextPlace,
+} from '../../domain/email-filter.ts';
+import { toPhrase } from '../../domain/search-text.ts';
 import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../domain/keywords.ts';
 import { idSchema, uintSchema, utcDateSchema } from '../protocol/arguments.ts';
 import { type FilterTree, readFilter } from '../protocol/filter.ts';
@@ -47,7 +57,7 @@ export const EMAIL_SORT_OPTIONS = [
   'allInThreadHaveKeyword',
   'someInThreadHaveKeyword',
 ] as const;
-const COLLATIONS: readonly unknown[] = [undefined, 'i;unicode-casemap', 'i;ascii-casemap'];
+const COLLATIONS: readonly unknown[] = [undefined, null, 'i;unicode-casemap', 'i;ascii-casemap'];
 
 interface QueryArguments {
   readonly filter: Arguments | null;
@@ -73,7 +83,15 @@ function toFilter(tree: FilterTree<Condition>): EmailFilter {
   return { kind: tree.operator === 'AND' ? 'and' : tree.operator === 'OR' ? 'or' : 'none', of };
 }
 
-const TEXT_PLACES: readonly TextPlace[] = ['from', 'to', 'cc', 'bcc', 'subject', 'body'];
+const TEXT_PLACES = {
+  text: 'any',
+  from: 'from',
+  to: 'to',
+  cc: 'cc',
+  bcc: 'bcc',
+  subject: 'subject',
+  body: 'body',
+} as const satisfies Partial<Record<keyof Condition, TextPlace>>;
 const THREAD_SCOPES = {
   allInThreadHaveKeyword: 'all',
   someInThreadHaveKeyword: 'some',
@@ -91,19 +109,35 @@ function toCondition(condition: Condition): EmailFilter {
   if (typeof minSize === 'number') of.push({ kind: 'min_size', bytes: minSize });
   if (typeof maxSize === 'number') of.push({ kind: 'max_size', bytes: maxSize });
   if (hasKeyword) of.push({ kind: 'keyword', test: toTest(hasKeyword), scope: 'message' });
-  if (notKeyword) of.push({ kind: 'none', of: [{ kind: 'keyword', test: toTest(notKeyword), scope: 'message' }] });
+  if (notKeyword) of.push(not({ kind: 'keyword', test: toTest(notKeyword), scope: 'message' }));
   for (const [name, scope] of Object.entries(THREAD_SCOPES)) {
     const keyword = condition[name as keyof typeof THREAD_SCOPES];
     if (keyword) of.push({ kind: 'keyword', test: toTest(keyword), scope });
   }
   if (typeof hasAttachment === 'boolean') of.push({ kind: 'has_attachment', value: hasAttachment });
-  if (condition.text) of.push({ kind: 'text', place: 'any', text: condition.text });
-  for (const place of TEXT_PLACES) {
-    const text = place === 'any' ? null : condition[place];
-    if (text) of.push({ kind: 'text', place, text });
+  for (const [name, place] of Object.entries(TEXT_PLACES)) {
+    const text = condition[name as keyof typeof TEXT_PLACES];
+    if (text) of.push(toTextFilter(place, text));
   }
   if (condition.header) of.push({ kind: 'header', name: condition.header[0], text: condition.header[1] ?? null });
   return { kind: 'and', of };
+}
+
+/** Splits a text into words and quoted phrases (RFC 8621 §4.4.1). */
+export function splitPhrases(text: string): Pick<TextFilter, 'text' | 'match'>[] {
+  const found = text.matchAll(/"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(\S+)/g);
+  return [...found].map(([, double, single, word = '']) => ({
+    text: (double ?? single ?? word).replace(/\\(.)/g, '$1'),
+    match: double === undefined && single === undefined ? 'word' : 'phrase',
+  }));
+}
+
+/** Reads words and quoted phrases, which must all match. A text without a word matches no message. */
+function toTextFilter(place: TextPlace, text: string): EmailFilter {
+  const of = splitPhrases(text)
+    .filter((phrase) => toPhrase(phrase.text).length > 0)
+    .map((phrase) => ({ kind: 'text', place, ...phrase }) as const);
+  return of.length === 0 ? NO_MESSAGE : { kind: 'and', of };
 }
 
 const FLAGS = new Map<string, KeywordTest>([

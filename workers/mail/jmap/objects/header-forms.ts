@@ -46,7 +46,7 @@ export function parseHeaderProperty(property: string): HeaderProperty | null {
   if (!match?.[1]) return null;
   const form = FORMS.find((each) => each === (match[2] ?? 'Raw'));
   const name = match[1].toLowerCase();
-  if (!form || !(FORMS_OF.get(name) ?? FORMS).includes(form) || match[2] === 'Raw') return null;
+  if (!form || !(FORMS_OF.get(name) ?? FORMS).includes(form)) return null;
   return { name, form, isAll: match[3] !== undefined };
 }
 

@@ -1,6 +1,7 @@
 /** Reads the Email that a client wants to create (RFC 8621 §4.6). */
 import { z } from '@hono/zod-openapi';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { parseParameters } from '../../mime/parameters.ts';
 import {
   foldField,
   toAddressesValue,
@@ -57,7 +58,10 @@ const FIELDS: Readonly<Record<string, readonly [name: string, form: HeaderForm]>
 };
 
 export interface NewPart {
+  /** Media type without parameters. */
   readonly type: string | null;
+  /** Method of an iCalendar part (RFC 6047 §2.4). Without it, mail programs do not process an invitation or its answer. */
+  readonly method: string | null;
   readonly partId: string | null;
   readonly blobId: string | null;
   readonly name: string | null;
@@ -89,7 +93,7 @@ const partBase = {
   type: z
     .string()
     .max(200)
-    .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/)
+    .regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; *[\w-]+=(?:[\w.:+-]+|"[\x20-\x21\x23-\x5b\x5d-\x7e]*"))*$/)
     .nullish(),
   charset: z.string().nullish(),
   disposition: z
@@ -124,7 +128,8 @@ const emailSchema = z.looseObject({
   bodyValues: z
     .record(
       z.string(),
-      z.strictObject({
+      // Unknown members are ignored: Fastmail's samples, which many clients copy, give a charset.
+      z.object({
         value: z.string(),
         isEncodingProblem: z.literal(false).optional(),
         isTruncated: z.literal(false).optional(),
@@ -213,7 +218,8 @@ function readBodyParts(email: z.output<typeof emailSchema>): NewPart | null {
   const one = (list: readonly Arguments[] | null | undefined, name: string, type: string): NewPart | null => {
     const [part] = list ?? [];
     if (!part) return null;
-    if (list?.length !== 1 || (part.type ?? type) !== type) throw new Refusal([name], `Exactly one part of ${type}.`);
+    if (list?.length !== 1 || (readType(part.type == null ? null : String(part.type)).type ?? type) !== type)
+      throw new Refusal([name], `Exactly one part of ${type}.`);
     return readPart({ ...part, type }, name, 0, count);
   };
   const text = one(textBody, 'textBody', 'text/plain');
@@ -238,6 +244,7 @@ function wrap(type: string, parts: readonly (NewPart | null)[]): NewPart | null 
 
 const EMPTY: NewPart = {
   type: null,
+  method: null,
   partId: null,
   blobId: null,
   name: null,
@@ -257,7 +264,8 @@ function readPart(object: Arguments, path: string, depth: number, count: { parts
     const [issue] = parsed.error.issues;
     throw new Refusal([`${path}/${String(issue?.path[0] ?? '')}`], issue?.message ?? 'Invalid part.');
   }
-  const part = parsed.data;
+  const { type, method } = readType(parsed.data.type ?? null);
+  const part = { ...parsed.data, type };
   const isMultipart = part.type?.startsWith('multipart/') ?? false;
   if (part.partId != null && (part.blobId != null || part.charset != null))
     throw new Refusal([`${path}/partId`], 'A part with partId has neither blobId nor charset.');
@@ -265,10 +273,13 @@ function readPart(object: Arguments, path: string, depth: number, count: { parts
     throw new Refusal([`${path}/subParts`], 'A multipart, and only a multipart, has subParts.');
   if (!isMultipart && (part.partId == null) === (part.blobId == null))
     throw new Refusal([path], 'A part has either partId or blobId.');
+  if (part.partId != null && part.size !== undefined)
+    throw new Refusal([`${path}/size`], 'The server decides the size of a part with partId.');
   if (part.partId != null && part.type != null && !part.type.startsWith('text/'))
     throw new Refusal([`${path}/type`], 'A part with partId is text.');
   return {
-    type: part.type ?? null,
+    type,
+    method,
     partId: part.partId ?? null,
     blobId: part.blobId ?? null,
     name: part.name ?? null,
@@ -281,4 +292,15 @@ function readPart(object: Arguments, path: string, depth: number, count: { parts
       ? (part.subParts ?? []).map((each, at) => readPart(each, `${path}/subParts/${at}`, depth + 1, count))
       : null,
   };
+}
+
+/**
+ * Splits the type of a part. RFC 8621 §4.1.4 has no parameters in it, but widely used clients give them. Of these only the method of a
+ * calendar is kept; charset and boundary are the server's.
+ */
+function readType(given: string | null): Pick<NewPart, 'type' | 'method'> {
+  if (given === null) return { type: null, method: null };
+  const { value, parameters } = parseParameters(given);
+  const method = parameters.get('method') ?? '';
+  return { type: value, method: value === 'text/calendar' && /^[A-Za-z-]{1,30}$/.test(method) ? method : null };
 }

@@ -60,9 +60,18 @@ const ACCOUNT_CAPABILITIES = {
   [CAPABILITIES.quota]: {},
 };
 
-export async function toSession(env: Env, user: UserPrincipal, requestUrl: string): Promise<Arguments> {
+/**
+ * @returns the address at which the client called. A proxy that ends TLS names the scheme in `X-Forwarded-Proto`. A client that
+ * writes this header itself changes only its own session.
+ */
+function readOrigin(request: Request): string {
+  const { host, protocol } = new URL(request.url);
+  return request.headers.get('x-forwarded-proto') === 'https' ? `https://${host}` : `${protocol}//${host}`;
+}
+
+export async function toSession(env: Env, user: UserPrincipal, request: Request): Promise<Arguments> {
   const { APP_HOST: host } = settingsOf(env);
-  const base = `${host === '' ? new URL(requestUrl).origin : `https://${host}`}/v1/jmap`;
+  const base = `${host === '' ? readOrigin(request) : `https://${host}`}/v1/jmap`;
   const empty = Object.fromEntries(Object.values(CAPABILITIES).map((uri) => [uri, {}]));
   const name = user.email ?? user.userName;
   const { publicKey } = await readVapidKey(env);

@@ -2,11 +2,13 @@
  * Stores a raw message that a client composed or imported: first the bytes in a quorum of the locations, then one call of the
  * mailbox.
  */
+
 import { randomUUID } from 'node:crypto';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { deleteBlobs } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { openStored } from '../../checks/opened-message.ts';
+import { toFlagPatch } from '../../domain/message-flags.ts';
 import { storeRaw } from '../../inbound/accept/store-raw.ts';
 import { putDelivery, toRawKey } from '../../inbound/process/delivery.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
@@ -53,8 +55,7 @@ export async function storeEmail(call: Call, raw: RawEmail): Promise<Result<Argu
       enforceQuota: true,
     });
     const folderIds = raw.mailboxIds.map((id) => resolveId(call, id));
-    const { isAnswered, isForwarded } = marks;
-    const stored = await openMailbox(env, user.userId).createEmail(input, folderIds, { isAnswered, isForwarded });
+    const stored = await openMailbox(env, user.userId).createEmail(input, folderIds, toFlagPatch(marks));
     if (!stored.ok) {
       await deleteBlobs(env, [rawKey, ...written]);
       return err(toStoreError(stored.error));

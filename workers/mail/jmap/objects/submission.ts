@@ -1,7 +1,9 @@
 /** Converts submissions for JMAP (RFC 8621 §7). Messages that the web app sends are not submissions. */
 import type { SubmissionRecord } from '../../../../durable-objects/mail/contract/jmap.ts';
+import type { DeliveryState } from '../../../../durable-objects/mail/contract/messages.ts';
 
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { isDelayed } from '../../domain/recipient-state.ts';
 import { QUERY_LIMIT_MAX } from '../protocol/limits.ts';
 import { type Arguments, type Call, type MethodError, toMethodError } from '../protocol/method.ts';
 import { toUtcDate } from './email.ts';
@@ -51,11 +53,11 @@ export function toSubmission(record: SubmissionRecord): Submission {
     sendAt: toUtcDate(sendAt),
     undoStatus: record.isCanceled ? 'canceled' : decideUndoStatus(recipients.map(({ state }) => state)),
     deliveryStatus: Object.fromEntries(
-      recipients.map(({ email, state, lastCode, lastReply }) => [
-        email,
+      recipients.map((recipient) => [
+        recipient.email,
         {
-          smtpReply: lastReply === null ? '250 2.0.0 Queued' : `${lastCode ?? 250} ${lastReply}`.replace(/\s+/g, ' '),
-          delivered: DELIVERED[state] ?? 'unknown',
+          smtpReply: toSmtpReply(recipient),
+          delivered: isDelayed(recipient) ? 'queued' : (DELIVERED[recipient.state] ?? 'unknown'),
           displayed: 'unknown',
         },
       ]),
@@ -63,6 +65,13 @@ export function toSubmission(record: SubmissionRecord): Submission {
     dsnBlobIds: [],
     mdnBlobIds: [],
   };
+}
+
+/** The reply in the form of RFC 8621 §7. Most replies of servers begin with their code. */
+function toSmtpReply({ lastCode, lastReply }: Pick<DeliveryState, 'lastCode' | 'lastReply'>): string {
+  if (lastReply === null) return '250 2.0.0 Queued';
+  const text = /^[2-5]\d\d[ -]/.test(lastReply) ? lastReply : `${lastCode ?? 250} ${lastReply}`;
+  return text.replace(/\s+/g, ' ');
 }
 
 /**

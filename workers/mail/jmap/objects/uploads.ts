@@ -12,7 +12,11 @@ import { callMailbox } from '../../routes/route.ts';
 export async function storeUpload(
   env: Env,
   userId: string,
-  { contentType, sizeBytes, source }: { contentType: string; sizeBytes: number; source: AsyncIterable<Uint8Array> },
+  {
+    contentType,
+    sizeBytes,
+    source,
+  }: { contentType: string; sizeBytes: number; source: AsyncIterable<Uint8Array> | Iterable<Uint8Array> },
 ): Promise<Result<Upload, Problem>> {
   const attachmentId = randomUUID();
   const upload: Upload = {

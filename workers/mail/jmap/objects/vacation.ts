@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import type { VacationSettings } from '../../../../durable-objects/mail/contract/mailbox.ts';
 
-import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
+import { cleanDraftHtml, cleanHtml, toPlainText } from '../../mime/clean-html.ts';
 import { utcDateSchema } from '../protocol/arguments.ts';
 import type { Arguments } from '../protocol/method.ts';
 import { toUtcDate } from './email.ts';
@@ -57,7 +57,7 @@ export function toVacationSettings(
     isEnabled: isEnabled ?? false,
     subject: subject ?? '',
     body: textBody ?? (htmlBody ? toReplyText(htmlBody) : ''),
-    htmlBody: htmlBody ?? null,
+    htmlBody: htmlBody == null ? null : cleanDraftHtml(htmlBody),
     startsAt: fromDate ? Date.parse(fromDate) : null,
     endsAt: toDate ? Date.parse(toDate) : null,
     addresses,

@@ -43,7 +43,8 @@ export const setArguments = {
 export const comparatorArguments = {
   property: z.string(),
   isAscending: z.boolean().default(true),
-  collation: z.string().optional(),
+  /** RFC 8620 §5.5 allows no null, but meli sends it for no collation. */
+  collation: z.string().nullish(),
 };
 const sortSchema = z.array(z.looseObject(comparatorArguments)).max(SORT_PROPERTIES_MAX).nullable().default(null);
 export const queryArguments = {

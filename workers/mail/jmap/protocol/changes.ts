@@ -7,15 +7,16 @@ import { toChangesLimit } from './arguments.ts';
 import { CHANGES_LIMIT_MAX } from './limits.ts';
 import { type Answer, type Arguments, type Call, type MethodError, toMethodError } from './method.ts';
 
-/** @returns the changes of a type after a state, for at most `maxChanges` objects. */
+/** @returns the changes of a type after a state, for at most `maxChanges` objects. @param folderId see `TypeChanges.outside`. */
 export async function readTypeChanges(
   call: Call,
   type: JmapType,
   since: string,
-  maxChanges: number | null,
+  { maxChanges, folderId = null }: { readonly maxChanges: number | null; readonly folderId?: string | null },
 ): Promise<Result<TypeChanges, MethodError>> {
   if (!/^\d{1,15}$/.test(since)) return err({ type: 'cannotCalculateChanges' });
-  const read = await call.ask((mailbox) => mailbox.readTypeChanges(type, Number(since), toChangesLimit(maxChanges)));
+  const limit = toChangesLimit(maxChanges);
+  const read = await call.ask((mailbox) => mailbox.readTypeChanges(type, Number(since), limit, folderId));
   if (!read.ok) return err(toMethodError(read.error));
   return read.value === null ? err({ type: 'cannotCalculateChanges' }) : ok(read.value);
 }
@@ -32,7 +33,7 @@ export async function answerChanges(
   { sinceState, maxChanges }: ChangesArguments,
   more: (changes: TypeChanges) => Arguments = () => ({}),
 ): Promise<Answer> {
-  const read = await readTypeChanges(call, type, sinceState, maxChanges);
+  const read = await readTypeChanges(call, type, sinceState, { maxChanges });
   if (!read.ok) return read;
   const { newState, hasMoreChanges, created, updated, destroyed } = read.value;
   return ok({
@@ -51,36 +52,66 @@ interface QueryChangesArguments {
   readonly sinceQueryState: string;
   readonly maxChanges: number | null;
   readonly calculateTotal: boolean;
+  /** The folder that all results are in, if there is one. */
+  readonly folderId?: string | null;
 }
 
+interface FoundIds {
+  /** State at which the ids were read. */
+  readonly state: string;
+  /** All ids of the query, in order. */
+  readonly ids: readonly string[];
+  /** Ids that changed. A type may add further ones. */
+  readonly changed: readonly string[];
+}
+
+/** Reads of the changes and of the query, until both are of one state. */
+const ATTEMPTS_MAX = 3;
+
 /**
- * Answers /queryChanges: as removed, every object that changed; as added, those of them that match now, at their current positions.
- * @param findIds returns all ids of the query, in order, and the ids that changed. A type may add further changed ids.
+ * Answers /queryChanges: as removed, every object that changed and that may have been in the old results; as added, those of the
+ * changed objects that match now, at their current positions. An object that was created after the old state is not removed
+ * (RFC 8620 §5.6), because clients subtract what is.
  */
 export async function answerQueryChanges(
   call: Call,
   type: JmapType,
   args: QueryChangesArguments,
-  findIds: (
-    changed: readonly string[],
-    threadIds: readonly string[],
-  ) => Promise<Result<{ ids: readonly string[]; changed: readonly string[] }, MethodError>>,
+  findIds: (changed: readonly string[], threadIds: readonly string[]) => Promise<Result<FoundIds, MethodError>>,
 ): Promise<Answer> {
-  const read = await readTypeChanges(call, type, args.sinceQueryState, CHANGES_LIMIT_MAX);
-  if (!read.ok) return read;
-  if (read.value.hasMoreChanges) return err({ type: 'tooManyChanges' });
-  const { created, updated, destroyed, newState } = read.value;
-  const found = await findIds([...new Set([...created, ...updated, ...destroyed])], read.value.threadIds);
-  if (!found.ok) return found;
-  const changed = new Set(found.value.changed);
-  const added = found.value.ids.flatMap((id, index) => (changed.has(id) ? [{ id, index }] : []));
-  if (args.maxChanges !== null && changed.size + added.length > args.maxChanges) return err({ type: 'tooManyChanges' });
+  for (let attempt = 1; ; attempt += 1) {
+    const read = await readTypeChanges(call, type, args.sinceQueryState, {
+      maxChanges: CHANGES_LIMIT_MAX,
+      folderId: args.folderId ?? null,
+    });
+    if (!read.ok) return read;
+    if (read.value.hasMoreChanges) return err({ type: 'tooManyChanges' });
+    const { created, updated, destroyed, newState } = read.value;
+    const found = await findIds([...new Set([...created, ...updated, ...destroyed])], read.value.threadIds);
+    if (!found.ok) return found;
+    // Positions are right only if nothing changed between the two reads.
+    if (found.value.state === newState) return toQueryChanges(call, args, read.value, found.value);
+    if (attempt === ATTEMPTS_MAX) return err({ type: 'cannotCalculateChanges' });
+  }
+}
+
+function toQueryChanges(
+  call: Call,
+  { sinceQueryState, maxChanges, calculateTotal }: QueryChangesArguments,
+  { created, outside, newState }: TypeChanges,
+  found: FoundIds,
+): Answer {
+  const changed = new Set(found.changed);
+  const added = found.ids.flatMap((id, index) => (changed.has(id) ? [{ id, index }] : []));
+  const neverIn = new Set([...created, ...outside]);
+  const removed = found.changed.filter((id) => !neverIn.has(id));
+  if (maxChanges !== null && removed.length + added.length > maxChanges) return err({ type: 'tooManyChanges' });
   return ok({
     accountId: call.accountId,
-    oldQueryState: args.sinceQueryState,
+    oldQueryState: sinceQueryState,
     newQueryState: newState,
-    removed: [...changed],
+    removed,
     added,
-    ...(args.calculateTotal ? { total: found.value.ids.length } : {}),
+    ...(calculateTotal ? { total: found.ids.length } : {}),
   });
 }

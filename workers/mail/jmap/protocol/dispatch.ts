@@ -59,11 +59,13 @@ export async function dispatch(
   };
 }
 
-/** Error of a call whose references or answer exceed the budget of the request. Nothing was changed. */
-const TOO_LARGE: MethodError = {
-  type: 'requestTooLarge',
+/** Methods that may answer `requestTooLarge` (RFC 8620 §5.1 and §5.3, RFC 8621 §4.9 and §5.1). RFC 8620 §3.6.2 has it for no others. */
+const MAY_BE_TOO_LARGE = /\/(?:get|set|parse)$/;
+/** @returns the error of a call whose references or answer exceed the budget of the request. Nothing was changed. */
+const toTooLarge = (name: string): MethodError => ({
+  type: MAY_BE_TOO_LARGE.test(name) ? 'requestTooLarge' : 'serverFail',
   description: `The answers of a request, and the values that it refers to, have at most ${ANSWERS_BYTES_MAX} bytes. Ask for less, or in several requests.`,
-};
+});
 /** Error of a call that changed something, but whose answer exceeds the budget. Its client must read the state again. */
 const CHANGED_TOO_LARGE: MethodError = {
   type: 'serverPartialFail',
@@ -125,7 +127,7 @@ class RequestRun {
       return answer;
     } catch (error) {
       if (!(error instanceof OverBudgetError)) throw error;
-      return err(CHANGES_STATE.test(name) ? CHANGED_TOO_LARGE : TOO_LARGE);
+      return err(CHANGES_STATE.test(name) ? CHANGED_TOO_LARGE : toTooLarge(name));
     }
   }
 
@@ -142,12 +144,12 @@ class RequestRun {
       if (!resolved.ok) return resolved;
       // A budget that is used up refuses each further call before it does any work.
       const neededBytes = CHANGES_STATE.test(name) ? CHANGE_ANSWER_BYTES : 1;
-      if (this.#budget.leftBytes < neededBytes) return err(TOO_LARGE);
+      if (this.#budget.leftBytes < neededBytes) return err(toTooLarge(name));
       return await this.#run(method, resolved.value, alsoRun);
     } catch (error) {
       if (error instanceof OverBudgetError) {
         this.#budget.exhaust();
-        return err(TOO_LARGE);
+        return err(toTooLarge(name));
       }
       logError('jmap_method_failed', error, { method: name });
       return err({ type: 'serverFail' });

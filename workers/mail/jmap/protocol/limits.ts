@@ -2,6 +2,8 @@
 
 /** Maximum size of an upload, and of a message to import. */
 export const UPLOAD_BYTES_MAX = 40 * 1024 * 1024;
+/** Maximum size of an upload without a Content-Length, which is held in memory. */
+export const HELD_UPLOAD_BYTES_MAX = 8 * 1024 * 1024;
 export const REQUEST_BYTES_MAX = 8 * 1024 * 1024;
 export const CALLS_PER_REQUEST_MAX = 32;
 /** Maximum depth of the JSON of a request. The parts of a new message, 20 deep, need about 50. */

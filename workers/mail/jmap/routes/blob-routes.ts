@@ -9,6 +9,7 @@ import {
   sendProblem,
   unchecked,
 } from '../../../shared/json/json-api.ts';
+import { readLimited } from '../../../shared/json/limited-body.ts';
 import { problem } from '../../../shared/json/problem.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
 import { pump } from '../../routes/stored-bytes.ts';
@@ -16,7 +17,7 @@ import { NOT_FOUND } from '../../schemas/errors.ts';
 import { toUploadBlobId } from '../domain/blob-id.ts';
 import { openBlob } from '../objects/blobs.ts';
 import { storeUpload, toMediaType } from '../objects/uploads.ts';
-import { CONCURRENT_UPLOADS, UPLOAD_BYTES_MAX } from '../protocol/limits.ts';
+import { CONCURRENT_UPLOADS, HELD_UPLOAD_BYTES_MAX, UPLOAD_BYTES_MAX } from '../protocol/limits.ts';
 import { tooManyAtOnce, toRequestErrorResponse } from '../protocol/request.ts';
 import { RunningRequests } from '../protocol/running-requests.ts';
 import { JMAP_ROUTE } from './jmap-route.ts';
@@ -38,43 +39,70 @@ export function addBlobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
       summary: 'JMAP: upload a file; the body is its raw bytes',
       request: { ...rawBody('*/*'), params: z.object({ account_id: z.string().max(255) }) },
       responses: {
-        201: jsonContent(uploadAnswerSchema, 'The blob'),
-        ...problemResponses(400, 401, 403, 404, 409, 413, 503),
+        // RFC 8620 §6.1 names no status. go-jmap, the library of aerc, takes only 200.
+        200: jsonContent(uploadAnswerSchema, 'The blob'),
+        ...problemResponses(400, 401, 403, 404, 409, 411, 413, 503),
       },
     }),
     async (c) => {
       const caller = await requireMailClient(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       if (c.req.valid('param').account_id !== caller.value.userId) return sendProblem(c, NOT_FOUND);
-      const sizeBytes = Number(c.req.header('content-length') ?? Number.NaN);
-      if (!Number.isSafeInteger(sizeBytes))
-        return sendProblem(c, problem(400, 'length_required', 'Content-Length is required.'));
-      if (sizeBytes > UPLOAD_BYTES_MAX) {
-        const detail = `An upload has at most ${UPLOAD_BYTES_MAX} bytes.`;
-        return unchecked(toRequestErrorResponse({ type: 'limit', status: 413, limit: 'maxSizeUpload', detail }));
-      }
       const end = running.begin(caller.value.userId, createClock(c.env)());
       if (!end) return unchecked(toRequestErrorResponse(tooManyAtOnce('maxConcurrentUpload')));
-      const contentType = toMediaType(c.req.header('content-type') ?? '');
-      const source = (c.req.raw.body ?? new Blob([]).stream()) as ReadableStream<Uint8Array>;
-      const stored = await storeUpload(c.env, caller.value.userId, { contentType, sizeBytes, source }).finally(end);
-      if (!stored.ok) return sendProblem(c, stored.error);
-      const blobId = toUploadBlobId(stored.value.attachmentId);
-      return c.json({ accountId: caller.value.userId, blobId, type: contentType, size: sizeBytes }, 201);
+      try {
+        const body = await openBody(c.req.raw, c.req.header('content-length'));
+        if (body === null) {
+          const detail = `An upload of more than ${HELD_UPLOAD_BYTES_MAX} bytes needs a Content-Length.`;
+          return sendProblem(c, problem(411, 'length_required', detail));
+        }
+        if (body.sizeBytes > UPLOAD_BYTES_MAX) {
+          const detail = `An upload has at most ${UPLOAD_BYTES_MAX} bytes.`;
+          return unchecked(toRequestErrorResponse({ type: 'limit', status: 413, limit: 'maxSizeUpload', detail }));
+        }
+        const contentType = toMediaType(c.req.header('content-type') ?? '');
+        const stored = await storeUpload(c.env, caller.value.userId, { contentType, ...body });
+        if (!stored.ok) return sendProblem(c, stored.error);
+        const blobId = toUploadBlobId(stored.value.attachmentId);
+        return c.json({ accountId: caller.value.userId, blobId, type: contentType, size: body.sizeBytes }, 200);
+      } finally {
+        end();
+      }
     },
   );
+  addDownload(api, '/v1/jmap/download/{account_id}/{blob_id}/{name}', 'downloadJmapBlob');
+  // RFC 8620 §6.2 does not forbid an empty name in the template, and meli expands it so.
+  addDownload(api, '/v1/jmap/download/{account_id}/{blob_id}/', 'downloadJmapBlobWithoutName');
+}
+
+/**
+ * Opens the body of an upload. R2 needs the length before the bytes, so a body that is sent in chunks is held in memory and measured.
+ * @returns null if a body of unknown length is too large to hold.
+ */
+async function openBody(
+  request: Request,
+  length: string | undefined,
+): Promise<{ readonly sizeBytes: number; readonly source: AsyncIterable<Uint8Array> | Iterable<Uint8Array> } | null> {
+  const sizeBytes = Number(length ?? Number.NaN);
+  const body = request.body as ReadableStream<Uint8Array> | null;
+  if (Number.isSafeInteger(sizeBytes)) return { sizeBytes, source: body ?? [] };
+  const held = await readLimited(body, HELD_UPLOAD_BYTES_MAX);
+  return held.length > HELD_UPLOAD_BYTES_MAX ? null : { sizeBytes: held.length, source: [held] };
+}
+
+function addDownload(api: OpenAPIHono<JsonApiEnv>, path: string, operationId: string): void {
   api.openapi(
     createRoute({
       ...JMAP_ROUTE,
       method: 'get',
-      path: '/v1/jmap/download/{account_id}/{blob_id}/{name}',
-      operationId: 'downloadJmapBlob',
+      path,
+      operationId,
       summary: 'JMAP: download a blob',
       request: {
         params: z.object({
           account_id: z.string().max(255),
           blob_id: z.string().max(255),
-          name: z.string().max(2_000),
+          name: z.string().max(2_000).optional(),
         }),
         query: z.strictObject({ type: z.string().max(200).optional() }),
       },
@@ -89,14 +117,14 @@ export function addBlobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireMailClient(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { account_id, blob_id, name } = c.req.valid('param');
+      const { account_id, blob_id, name = '' } = c.req.valid('param');
       if (account_id !== caller.value.userId) return sendProblem(c, NOT_FOUND);
       const blob = await openBlob(c.env, account_id, blob_id);
       if (!blob) return sendProblem(c, NOT_FOUND);
       const headers = {
         'content-type': toMediaType(c.req.valid('query').type ?? blob.type),
         'content-length': String(blob.sizeBytes),
-        'content-disposition': `attachment; filename*=UTF-8''${encodeName(name)}`,
+        'content-disposition': name === '' ? 'attachment' : `attachment; filename*=UTF-8''${encodeName(name)}`,
         'content-security-policy': "sandbox; default-src 'none'",
         'x-content-type-options': 'nosniff',
         'cache-control': CACHE_CONTROL,

@@ -1,5 +1,6 @@
 /** The operator's retry of a message in an outbox, or of a request that validation refused. */
 import { findUserById } from '../../../identity/index.ts';
+import { toValidationProblem } from '../../../shared/json/json-api.ts';
 import { type Problem, problem } from '../../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { findInAny, userDatabaseOf } from '../../../shared/stores/directories.ts';
@@ -8,7 +9,7 @@ import { hintOutbound } from '../../bindings/hints.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { toBadRequest } from '../../schemas/errors.ts';
 import { deleteError, type ErrorRow, findError, findOutboxUser } from '../../store/queue-store.ts';
-import type { SubmitRequest } from './request-schema.ts';
+import { submitSchema } from './request-schema.ts';
 import { submitMessage } from './submit-message.ts';
 
 const NOT_QUEUED = problem(404, 'not_queued', 'No queued or failed message has this id.');
@@ -51,8 +52,10 @@ async function resubmit(env: Env, refused: ErrorRow, requestKey: string): Promis
   const requestJson = await stored.text();
   const sender = { userId: refused.userId, name: user.name, email: user.email };
   const idempotencyKey = `retry:${refused.errorId}`;
-  const request = JSON.parse(requestJson) as SubmitRequest;
-  const submitted = await submitMessage(env, sender, request, { idempotencyKey, requestJson, isRetry: true });
+  // A request that the schema refused is recorded too.
+  const request = submitSchema.safeParse(JSON.parse(requestJson));
+  if (!request.success) return err(toValidationProblem(request.error));
+  const submitted = await submitMessage(env, sender, request.data, { idempotencyKey, requestJson, isRetry: true });
   if (!submitted.ok) return submitted;
   await deleteError(userDatabaseOf(env, refused.userId), refused.errorId);
   await deleteBlobs(env, [requestKey]);

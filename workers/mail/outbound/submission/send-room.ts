@@ -76,8 +76,8 @@ async function requestGrant(
   const max = readTransportSettings(env).domainRecipientsPerHour;
   const share = Math.min(SHARE_RECIPIENTS, Math.floor(max * SHARE_OF_LIMIT));
   for (const recipients of new Set([Math.max(missing, share), missing])) {
-    if (!(await grantRecipients(newestDatabaseOf(env, domainHour.domain), { ...domainHour, recipients, max })))
-      continue;
+    const database = newestDatabaseOf(env, domainHour.domain);
+    if ((await grantRecipients(database, { ...domainHour, recipients, max })) === null) continue;
     const added = await openMailbox(env, userId).addShare(domainHour, recipients);
     return added.ok ? ok(null) : added;
   }

@@ -1,13 +1,15 @@
 /** Makes what a submission stores: the copy in Sent, and the outgoing raw message. */
+import { randomUUID } from 'node:crypto';
 import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mail/contract/delivered-message.ts';
 import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
 import { createBodyHasher } from '../../dkim/body-hash.ts';
+import { cleanFileName, makeNamesUnique } from '../../domain/attachment-name.ts';
 import { toAddress } from '../../domain/email-address.ts';
 import { type HeaderField, toHeaderFields } from '../../domain/written-fields.ts';
 import { storeRaw, storeRawBytes } from '../../inbound/accept/store-raw.ts';
 import { type PutPart, storeParts, toPartKey } from '../../inbound/process/delivery.ts';
 import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
-import { composeMessage, streamMessage } from '../compose-message.ts';
+import { type ComposedMessage, composeMessage, streamMessage } from '../compose-message.ts';
 import type { FoundFile } from './attached-files.ts';
 import type { SubmitRequest } from './request-schema.ts';
 
@@ -56,10 +58,23 @@ export interface Parts {
   readonly files: readonly FoundFile[];
 }
 
-interface Making {
+/** What the copy and the outgoing message have in common. */
+export interface Making {
+  readonly outboxId: string;
   readonly messageId: string;
   readonly now: number;
+  /** Names of the files, each only once. */
   readonly names: readonly string[];
+}
+
+export function toMaking({ from, files }: Parts, now: number): Making {
+  const outboxId = randomUUID();
+  return {
+    outboxId,
+    messageId: `<${outboxId}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`,
+    now,
+    names: makeNamesUnique(files.map((file) => cleanFileName(file.fileName, file.contentType))),
+  };
 }
 
 /**
@@ -116,14 +131,9 @@ export async function toSentCopy(
   return { ...parsed, attachments };
 }
 
-/** Streams the message into a quorum of the locations. Meanwhile hashes its body for DKIM. */
-export async function storeComposed(
-  env: Env,
-  { bcc: _, ...content }: Content,
-  { from, files }: Parts,
-  { messageId, now, names, rawKey, parsed }: Making & { readonly rawKey: string; readonly parsed: ParsedMessage },
-) {
-  const composed = await composeMessage(
+/** Composes the outgoing message, with places for the files. */
+export const compose = ({ bcc: _, ...content }: Content, { from, files }: Parts, { messageId, now, names }: Making) =>
+  composeMessage(
     {
       ...content,
       from,
@@ -133,6 +143,9 @@ export async function storeComposed(
     },
     crypto.getRandomValues(new Uint8Array(16)),
   );
+
+/** Streams the message into a quorum of the locations. Meanwhile hashes its body for DKIM. */
+export async function storeComposed(env: Env, composed: ComposedMessage, rawKey: string, parsed: ParsedMessage) {
   const hasher = createBodyHasher();
   const end = <T>(stored: T) => ({ ...stored, bodyHash: hasher.digest(), isEightBit: hasher.isEightBit() });
   const [only, ...more] = composed.segments;

@@ -3,7 +3,7 @@
  * Sent and the outbox row. A refused request is recorded as a whole in the error queue.
  */
 
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Idempotency } from '../../../../durable-objects/mail/contract/drafts.ts';
 import type { DomainHour, Submitted } from '../../../../durable-objects/mail/contract/outbox.ts';
 
@@ -16,23 +16,68 @@ import { deleteBlobs, userPrefix } from '../../bindings/blobs.ts';
 import { hintOutbound } from '../../bindings/hints.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings } from '../../bindings/transport-settings.ts';
-import { cleanFileName, makeNamesUnique } from '../../domain/attachment-name.ts';
+import { toBase64Size } from '../../domain/base64-size.ts';
 import { type ValidRecipients, validateAddresses, validateFiles } from '../../domain/submission-policy.ts';
 import { createPutPart } from '../../inbound/process/delivery.ts';
 import { toBadRequest } from '../../schemas/errors.ts';
+import type { ComposedMessage } from '../compose-message.ts';
 import { type FoundFile, findFiles } from './attached-files.ts';
 import { fillFromDraft } from './draft-content.ts';
 import { keepAsDraft } from './keep-as-draft.ts';
-import { refuseSubmission, type SubmitFailure, type SubmitOptions, toSubmitProblem } from './refusal.ts';
+import {
+  listRecipients,
+  recordRefusal,
+  type SubmitFailure,
+  type SubmitOptions,
+  toFaultProblem,
+  toSubmitProblem,
+} from './refusal.ts';
 import type { SubmitRequest } from './request-schema.ts';
 import { decideRecipientsMax, isSendLimit, readRoom, reserveRoom, submitWithShare } from './send-room.ts';
 import { decideFrom, type Sender } from './sender-address.ts';
-import { type Content, storeComposed, toContent, toRecipients, toReplyTo, toSentCopy } from './sent-copy.ts';
+import {
+  type Content,
+  compose,
+  type Making,
+  type Parts,
+  storeComposed,
+  toContent,
+  toMaking,
+  toRecipients,
+  toReplyTo,
+  toSentCopy,
+} from './sent-copy.ts';
+import { findSizeFault } from './size-of-way.ts';
 
 const SEND_AHEAD_MAX_MS = 366 * 24 * 3_600_000;
 
-/** @returns the answer of `POST /v1/messages`, or the problem for which the message was refused. */
+/**
+ * @returns the answer of `POST /v1/messages`, or the problem for which the message was refused. A refused mail is recorded in the
+ * error queue, unless it is a retry from there.
+ */
 export async function submitMessage(
+  env: Env,
+  sender: Sender,
+  asked: SubmitRequest,
+  options: SubmitOptions,
+): Promise<Result<Submitted, Problem>> {
+  const submitted = await submit(env, sender, asked, options);
+  if (submitted.ok || options.isRetry) return submitted;
+  const { requestJson } = options;
+  const recipients = await listAsked(env, sender.userId, asked);
+  await recordRefusal(env, sender.userId, submitted.error, { requestJson, recipients });
+  return submitted;
+}
+
+/** Lists the recipients of a request; of its draft, if it has none itself. */
+async function listAsked(env: Env, userId: string, asked: SubmitRequest): Promise<string[]> {
+  const listed = listRecipients(asked);
+  if (listed.length > 0 || asked.draft_id === undefined) return listed;
+  const draft = await openMailbox(env, userId).readDraft(asked.draft_id);
+  return draft.ok ? listRecipients(draft.value.content) : [];
+}
+
+async function submit(
   env: Env,
   sender: Sender,
   asked: SubmitRequest,
@@ -71,12 +116,18 @@ export async function submitMessage(
   }
   const { attachmentBytes } = readLimits(env, before.value.accountType);
   const faults = [...addressFaults, ...validateFiles(files.value, attachmentBytes)];
-  if (faults.length > 0) return err(await refuseSubmission(env, sender.userId, request, options, faults));
+  if (faults.length > 0) return err(toFaultProblem(faults));
+  const content = toContent(request, addresses);
+  const parts = { from: from.value, files: files.value };
+  const making = toMaking(parts, createClock(env)());
+  const composed = await compose(content, parts, making);
+  const tooLarge = await findSizeFault(env, toSized(parts, recipients, composed));
+  if (tooLarge) return err(toFaultProblem([tooLarge.fault]));
   const idempotency = options.idempotencyKey === null ? null : { key: options.idempotencyKey, requestSha256 };
-  const accepted = { idempotency, draftRevision, from: from.value, files: files.value, recipients };
+  const accepted = { idempotency, draftRevision, ...parts, recipients, making, composed };
   const room = await reserveRoom(env, sender.userId, before.value, recipients.paths.length);
   const submitted = room.ok
-    ? await send(env, sender, request, toContent(request, addresses), { ...accepted, domainHour: room.value }, options)
+    ? await send(env, sender, request, content, { ...accepted, domainHour: room.value }, options)
     : room;
   if (submitted.ok) return submitted;
   const { error } = submitted;
@@ -91,7 +142,17 @@ interface Accepted {
   readonly files: readonly FoundFile[];
   readonly recipients: ValidRecipients;
   readonly domainHour: DomainHour;
+  readonly making: Making;
+  readonly composed: ComposedMessage;
 }
+
+const toSized = ({ from, files }: Parts, { paths }: ValidRecipients, { sizeBytes }: ComposedMessage) => ({
+  from: from.email,
+  domains: paths.map(({ domain }) => domain),
+  sizeBytes,
+  fileBytes: files.reduce((sum, file) => sum + file.sizeBytes, 0),
+  encodedFileBytes: files.reduce((sum, file) => sum + toBase64Size(file.sizeBytes), 0),
+});
 
 async function send(
   env: Env,
@@ -101,18 +162,15 @@ async function send(
   accepted: Accepted,
   { waitUntil }: SubmitOptions,
 ): Promise<Result<Submitted, SubmitFailure>> {
-  const { files, from, recipients } = accepted;
+  const { from, recipients, making } = accepted;
+  const { outboxId, messageId, now } = making;
   const settings = readTransportSettings(env);
-  const now = createClock(env)();
-  const outboxId = randomUUID();
   const prefix = `${userPrefix(sender.userId)}sent/${outboxId}/`;
-  const messageId = `<${outboxId}@${from.email.slice(from.email.lastIndexOf('@') + 1)}>`;
   const written: string[] = [];
   const put = createPutPart(env, written);
-  const names = makeNamesUnique(files.map((file) => cleanFileName(file.fileName, file.contentType)));
   try {
-    const parsed = await toSentCopy(content, accepted, { messageId, now, names, prefix, put, env });
-    const raw = await storeComposed(env, content, accepted, { messageId, now, names, rawKey: `${prefix}raw`, parsed });
+    const parsed = await toSentCopy(content, accepted, { ...making, prefix, put, env });
+    const raw = await storeComposed(env, accepted.composed, `${prefix}raw`, parsed);
     written.push(`${prefix}raw`);
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);
     const outcome = await submitWithShare(env, sender.userId, {

@@ -4,6 +4,8 @@ import type { AttemptOutcome } from '../../domain/recipient-state.ts';
 export interface OutgoingMessage {
   /** Envelope sender; empty for the null sender. */
   readonly from: string;
+  /** Address of the field From; empty if it has none. */
+  readonly author: string;
   readonly to: readonly string[];
   /** Size in bytes of the message that `openBody` opens. */
   readonly sizeBytes: number;

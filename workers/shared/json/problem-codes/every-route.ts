@@ -102,10 +102,20 @@ export const SHARED_CODES = {
     meaning: 'An unexpected failure of the service.',
     action: 'Retry once. If it repeats, give the operator the `request_id`.',
   },
+  upgrade_pending: {
+    statuses: [503],
+    meaning: 'An object still runs the code of the release before and lacks what the route needs.',
+    action: 'Retry after `Retry-After`. It takes at most five minutes after a deployment.',
+  },
   unavailable: {
     statuses: [503],
     meaning: 'A database, a shard or the season object did not answer.',
     action: 'Retry after `Retry-After`, or after a second.',
+  },
+  store_older: {
+    statuses: [503],
+    meaning: 'A database or a mailbox was put back to an earlier state. Until it is replayed, it answers nothing.',
+    action: 'Tell the operator, who replays it. Then retry.',
   },
   misconfigured: {
     statuses: [503],

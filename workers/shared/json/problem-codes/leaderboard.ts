@@ -30,6 +30,11 @@ export const LEADERBOARD_CODES = {
     meaning: 'The player has no score in this season.',
     action: 'Check the id and the season.',
   },
+  unknown_shard: {
+    statuses: [404],
+    meaning: 'The season has no shard of this number.',
+    action: 'Use a number of `/v1/seasons/{season}/shards`.',
+  },
   unknown_season: { statuses: [404], meaning: 'The season does not exist.', action: 'Use a season of `/v1/seasons`.' },
   event_conflict: {
     statuses: [409],
@@ -45,6 +50,12 @@ export const LEADERBOARD_CODES = {
     statuses: [409],
     meaning: 'The score would exceed 9007199254740991.',
     action: 'Do not repeat the request.',
+  },
+  points_per_day_exceeded: {
+    statuses: [409],
+    meaning:
+      'The player would get more points in this day (UTC) than `max_points_per_day` of the board. Nothing was counted.',
+    action: 'Post again on the next day, or check the player.',
   },
   season_closing: {
     statuses: [409],

@@ -17,14 +17,24 @@ export const MAIL_CODES = {
     meaning: 'A file is of a kind that is never sent, such as a program.',
     action: 'Leave the file out.',
   },
+  bookmark_refused: {
+    statuses: [409],
+    meaning: 'The platform has no state of the mailbox at that time or bookmark. It keeps 30 days.',
+    action: 'Use another time, or a bookmark that `POST /v1/accounts/{user_id}/bookmark` answered.',
+  },
+  replay_first: {
+    statuses: [409],
+    meaning: 'The mailbox was put back to an earlier state and has not been replayed.',
+    action: 'Call `POST /v1/accounts/{user_id}/replay` until `finished` is true.',
+  },
   foreign_sender: {
     statuses: [400],
     meaning: '`from` is not an address of the caller.',
     action: 'Use an address of `GET /v1/me/addresses`.',
   },
   length_required: {
-    statuses: [400],
-    meaning: 'An upload has no `Content-Length`.',
+    statuses: [400, 411],
+    meaning: 'An upload has no `Content-Length`. JMAP needs one only above 8 MiB.',
     action: 'Send the length, not a chunked body.',
   },
   no_envelope: {
@@ -95,6 +105,31 @@ export const MAIL_CODES = {
     statuses: [409],
     meaning: 'No recipient of the message waits or failed.',
     action: 'Nothing needs to be done.',
+  },
+  no_mail_token: {
+    statuses: [409],
+    meaning: 'The deployment has no `CLOUDFLARE_MAIL_TOKEN`, so the suppression list cannot be read.',
+    action: 'Set the secret; docs/operations.md says which rights the token needs.',
+  },
+  suppression_read_only: {
+    statuses: [409],
+    meaning: 'Cloudflare lets nobody lift this entry of the suppression list.',
+    action: 'Ask Cloudflare Support.',
+  },
+  no_such_suppression: {
+    statuses: [404],
+    meaning: 'The suppression list has no such entry. It may have ended.',
+    action: 'Read the list again.',
+  },
+  reason_required: {
+    statuses: [400],
+    meaning: 'The recipient complained about mail, so lifting the entry needs a reason.',
+    action: 'Send `reason`, such as when the recipient asked for mail again.',
+  },
+  suppressions_unavailable: {
+    statuses: [502],
+    meaning: "Cloudflare's API did not answer, or refused the token.",
+    action: 'Retry later. If it lasts, check the rights of `CLOUDFLARE_MAIL_TOKEN`.',
   },
   too_late: { statuses: [409], meaning: 'The message has left and cannot be canceled.', action: 'Send a correction.' },
   too_many_folders: {

@@ -58,6 +58,16 @@ export const STORAGE_CODES = {
     meaning: 'The bucket or user has no storage quota.',
     action: 'Set one with `PUT` on the same path.',
   },
+  database_empty: {
+    statuses: [409],
+    meaning: 'The database is empty, so there is nothing to replay a journal into.',
+    action: 'Call `POST /v1/storage/rebuild`.',
+  },
+  directory_older: {
+    statuses: [409],
+    meaning: '`DIRECTORY` was put back to an earlier state too. The shards need its buckets.',
+    action: 'Call `POST /v1/storage/directory/replay` first.',
+  },
   not_empty: {
     statuses: [409],
     meaning: 'Only an empty database can be rebuilt.',
@@ -75,7 +85,7 @@ export const STORAGE_CODES = {
   },
   under_way: {
     statuses: [409],
-    meaning: 'A rebuild of this shard is already running.',
+    meaning: 'A rebuild or a replay of this database is already running.',
     action: 'Wait for the other request.',
   },
 } as const satisfies ProblemCodeTable;

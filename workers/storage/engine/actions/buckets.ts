@@ -13,8 +13,8 @@ import { logError } from '../../../shared/telemetry/log.ts';
 import { nameAfter, nameAfterPrefix } from '../../domain/name-order.ts';
 import { SLOT_COUNT, shardsOf } from '../../domain/slots.ts';
 import { type EngineContext, PLACEMENTS_MAX, pause } from '../model/context.ts';
-import type { Bucket, CommonError, CreateBucketError, DeleteBucketError, Engine } from '../model/contract.ts';
-import { refuseUnproven } from '../model/proof.ts';
+import type { Bucket, CommonError, CreateBucketError, DeleteBucketError, Engine, Proven } from '../model/contract.ts';
+import { held, needsProof, REFUSED } from '../model/proof.ts';
 import {
   advanceSealEpoch,
   type BucketChange,
@@ -61,16 +61,17 @@ export async function getBucketRecord(
 /**
  * Reloads from DIRECTORY a bucket whose copy is from the primary or proven. If a later bucket has taken the name, the result is
  * `no_such_bucket`.
+ * @param isHeld whether a shard has proven that the copy is current.
  */
 export async function refreshBucket(
   context: EngineContext,
   bucket: Bucket,
-): Promise<Result<BucketRecord, CommonError>> {
-  const refused = refuseUnproven(bucket);
-  if (refused) return refused;
+  isHeld = false,
+): Promise<Proven<BucketRecord, CommonError>> {
+  if (needsProof(bucket) && !isHeld) return REFUSED;
   const found = await getBucketRecord(context, bucket.name);
   if (found.ok && found.value.bucketId !== bucket.bucketId) return err(NO_SUCH_BUCKET);
-  return found;
+  return found.ok ? held(found.value) : found;
 }
 
 /** Places the slots of a new bucket in the shards with the most room. */
@@ -107,7 +108,7 @@ export async function createBucket(
   const limit = context.limits.bucketsPerUserMax;
   const inserted = await insertBucket(context, bucket, limit);
   if (!inserted.ok) return err(toUnavailable(inserted.error));
-  const holder = inserted.value[1]?.results[0];
+  const [holder] = inserted.value.holder.results;
   if (!holder) return err({ kind: 'too_many_buckets', limit });
   if (holder.bucket_id !== bucket.bucketId) return err({ kind: 'bucket_exists', ownerId: String(holder.owner_id) });
   // If this fails, the first write to a shard that does not know the bucket registers it there.
@@ -200,9 +201,9 @@ async function changeBucket(
     }
     const changed = await updateBucket(context, bucket.bucketId, { from, to }, change);
     if (!changed.ok) return err(toUnavailable(changed.error));
-    const row = changed.value[1]?.results[0];
+    const [row] = changed.value.found.results;
     if (!row) return err(NO_SUCH_BUCKET);
-    if (changed.value[0]?.meta.changes === 1) return ok(toBucketRecord(row));
+    if (changed.value.changed.meta.changes > 0) return ok(toBucketRecord(row));
     // Another change was faster, or the answer to this one was lost. A repeat is safe in both cases, because it sets the same
     // values.
     await pause(attempt * 10 * Math.random());
@@ -237,7 +238,9 @@ export async function levelGeneration(
   levelBegunAt.set(key, now);
   if (generation === null) await replaceUnknownGeneration(context, shard, bucket);
   await pause(LEVEL_DELAY_MS);
-  const leveled = await changeBucket(context, bucket, null, generation ?? bucket.generation + 1);
+  // This changes no content and reloads the bucket by its id, so it needs no proof.
+  const { proof: _, ...unguarded } = bucket;
+  const leveled = await changeBucket(context, unguarded, null, generation ?? bucket.generation + 1);
   if (!leveled.ok) logError('generation_not_leveled', new Error(leveled.error.kind), { bucket_id: bucket.bucketId });
 }
 
@@ -263,7 +266,7 @@ export async function deleteBucket(context: EngineContext, bucket: Bucket): Prom
       await unseal();
       return err(toUnavailable(outcome.error));
     }
-    const row = outcome.value[1]?.results[0];
+    const [row] = outcome.value.use.results;
     if (row?.is_used === 1) isUsed = true;
     if (row?.seal !== seal) foreignSeal = String(row?.seal);
   }
@@ -275,7 +278,7 @@ export async function deleteBucket(context: EngineContext, bucket: Bucket): Prom
   }
   const removed = await removeBucket(context, record.bucketId, record.sealEpoch);
   if (!removed.ok) return err(toUnavailable(removed.error));
-  if (removed.value[1]?.results.length === 1) {
+  if (removed.value.found.results.length === 1) {
     await unseal();
     return err({ kind: 'conflict' });
   }
@@ -296,7 +299,7 @@ export async function breakSeals(context: EngineContext, bucket: BucketRecord): 
   if (old.size === 0) return true;
   const advanced = await advanceSealEpoch(context, bucket.bucketId, bucket.sealEpoch);
   if (!advanced.ok) return true;
-  if (advanced.value[1]?.results.length !== 1) return false;
+  if (advanced.value.found.results.length !== 1) return false;
   // If another request has advanced the epoch first, its epoch invalidates the old seals too.
   for (const [shard, seal] of old) await unsealShardBucket(context, shard, bucket.bucketId, seal);
   return true;

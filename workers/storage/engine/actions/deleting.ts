@@ -11,11 +11,11 @@ import { at } from '../../../shared/pure/at.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { fromVersionOrder, isTimeuuid } from '../../domain/version-order.ts';
-import { databaseOf, type EngineContext, pause } from '../model/context.ts';
-import type { Bucket, DeleteError, DeleteItem, DeleteOutcome } from '../model/contract.ts';
-import { holdProof, proofGuardOf, refuseStale } from '../model/proof.ts';
-import { runBatch } from '../store/database.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
+import type { Bucket, DeleteError, DeleteItem, DeleteOutcome, Proven, Unavailable } from '../model/contract.ts';
+import { held, proofGuardOf, REFUSED } from '../model/proof.ts';
 import {
+  type DeleteBatch,
   type Deletion,
   deleteStatements,
   findReceipt,
@@ -26,23 +26,39 @@ import {
 } from '../store/delete-store.ts';
 import type { GuardReason } from '../store/schema.ts';
 import { findNewest } from '../store/version-store.ts';
-import { BucketWaiter, OUTCOME_UNKNOWN } from './commit.ts';
 import { hintEvents, toNewEvent } from './events.ts';
+import { type Attempt, guardedWrite, OUTCOME_UNKNOWN } from './guarded-write.ts';
 
 const NOTHING: DeleteOutcome = { isMarker: false, versionId: null, isNull: false, existed: false };
 /** Maximum number of items per batch, as in S3's DeleteObjects. */
 const BATCH_MAX = 1000;
-const UNKNOWN_MAX = 3;
 
-type Outcome = Result<DeleteOutcome, DeleteError>;
+type Outcome = Proven<DeleteOutcome, DeleteError>;
+const NO_DELETE: Outcome = { ok: true, value: NOTHING, proof: 'open' };
 
 export async function deleteObjects(
   context: EngineContext,
   bucket: Bucket,
   items: readonly DeleteItem[],
 ): Promise<readonly Outcome[]> {
-  const outcomes: Outcome[] = items.map(() => ok(NOTHING));
-  // A batch has items of one shard without conditions of their own. Items of one name are different versions of it.
+  const outcomes: Outcome[] = items.map(() => NO_DELETE);
+  let isRefused = false;
+  // The batches run one after the other, because a name that is listed twice without a version must be deleted twice, in the order
+  // of the list.
+  for (const indexes of groupItems(bucket, items)) {
+    // The items that follow a refused batch are not decided. The caller may authorise them again.
+    const group = indexes.map((index) => at(items, index));
+    const answers: readonly Outcome[] = isRefused
+      ? group.map(() => REFUSED)
+      : await deleteTogether(context, bucket, group);
+    for (const [i, index] of indexes.entries()) outcomes[index] = at(answers, i);
+    isRefused = answers.some(({ proof }) => proof === 'refused');
+  }
+  return outcomes;
+}
+
+/** Groups items into batches: items of one shard without conditions of their own. Items of one name are different versions of it. */
+function groupItems(bucket: Bucket, items: readonly DeleteItem[]): Iterable<readonly number[]> {
   const groups = new Map<string, number[]>();
   const seen = new Map<string, { readonly number: number; readonly versionIds: Set<string> | null }>();
   for (const [index, item] of items.entries()) {
@@ -58,100 +74,104 @@ export async function deleteObjects(
     const key = item.condition ? `alone ${index}` : `${round.number}/${shard}/${chunk}`;
     groups.set(key, [...(groups.get(key) ?? []), index]);
   }
-  // The batches run one after the other, because a name that is listed twice without a version must be deleted twice, in the order
-  // of the list.
-  for (const indexes of groups.values()) {
-    // The items that follow a refused batch are not decided. The caller may authorise them again.
-    const refused = bucket.proof?.state === 'refused' ? refuseStale(bucket) : null;
-    if (refused) {
-      for (const index of indexes) outcomes[index] = refused;
-      continue;
-    }
-    const answers = await deleteTogether(
-      context,
-      bucket,
-      indexes.map((index) => at(items, index)),
-    );
-    for (const [i, index] of indexes.entries()) outcomes[index] = at(answers, i);
-  }
-  return outcomes;
+  return groups.values();
 }
 
+/** Error: the items of a batch are in several shards, because slots were moved since. */
+interface Scattered {
+  readonly kind: 'scattered';
+  readonly bucket: Bucket;
+}
+
+/** Deletes items of one shard in one batch. */
 async function deleteTogether(
   context: EngineContext,
-  firstBucket: Bucket,
+  bucket: Bucket,
   items: readonly DeleteItem[],
 ): Promise<readonly Outcome[]> {
-  const waiter = new BucketWaiter(context);
   const receiptId = makeReceiptId(context.now());
-  let bucket = firstBucket;
-  let above: string | null = null;
-  let unknowns = 0;
-  let deletions: Deletion[] | null = null;
-  const all = (error: DeleteError): Outcome[] => items.map(() => err(error));
-  for (let attempt = 0; attempt < 24; attempt++) {
-    const shards = new Set(items.map((item) => bucket.placement.shards[slotOf(item.name)] ?? 0));
-    if (shards.size > 1) return await deleteObjects(context, bucket, items);
-    const shard = [...shards][0] ?? 0;
-    const database = databaseOf(context, shard);
-    deletions ??= items.map((item) => toDeletion(context, bucket, item, above));
-    const isByName = items.some((item) => item.versionId === undefined);
-    const batch = {
-      bucketId: bucket.bucketId,
-      receiptId,
-      versioning: isByName ? bucket.versioning : null,
-      deletions,
-      proof: proofGuardOf(bucket),
-      condition: items.length === 1 ? items[0]?.condition : undefined,
-      nowMs: context.now(),
-    };
-    const answer = await runBatch(context, database, deleteStatements(database, batch));
-    if (answer.ok) {
-      holdProof(bucket);
-      if (deletions.some(({ event }) => event)) hintEvents(context, shard);
-      return toOutcomes(items, deletions, toRemoved(answer.value));
-    }
-    const failure = answer.error;
-    if (failure.kind === 'unknown' && ++unknowns <= UNKNOWN_MAX) {
-      await pause(20 * 3 ** unknowns);
-      continue;
-    }
-    if (failure.kind === 'unknown' || failure.reason === 'already_committed') {
-      const removed = await findReceipt(context, database, receiptId);
-      if (!removed.ok) return all(removed.error);
-      if (removed.value === null) return all({ kind: 'unavailable', reason: failure.reason });
-      holdProof(bucket);
-      return toOutcomes(items, deletions, removed.value);
-    }
-    const { reason } = failure;
-    if (unknowns > 0 && isFinal(reason)) return all(OUTCOME_UNKNOWN);
-    if (isFinal(reason)) holdProof(bucket);
-    const isOfItem = reason === 'precondition_failed' && items.some(({ due }) => due);
-    if (reason === 'object_locked' || isOfItem) {
-      const refused = await findRefused(context, database, batch, reason);
-      if (!refused.ok) return all(refused.error);
-      return deleteOthers(context, bucket, items, new Set(refused.value), reason);
-    }
-    if (reason === 'precondition_failed' || reason === 'no_such_key') return all({ kind: reason });
-    if (reason === 'order_lost') {
-      for (const item of items) {
-        const newest = await findNewest(context, database, bucket.bucketId, item.name);
-        if (!newest.ok) return all(newest.error);
-        if (newest.value !== null && (above === null || isAbove(newest.value, above))) above = newest.value;
-      }
-    } else {
-      const step = await waiter.settle(bucket, shard, reason);
-      if (step === null) return all({ kind: 'unavailable', reason });
-      if (step.kind === 'end') return all(unknowns > 0 ? OUTCOME_UNKNOWN : step.error);
-      bucket = step.bucket;
-    }
-    deletions = null;
-  }
-  return all({ kind: 'unavailable', reason: 'too many writers of one name' });
+  const deleted = await guardedWrite<string | null, readonly Outcome[], DeleteError | Scattered>(context, bucket, {
+    start: null,
+    build: (current, above) => buildDelete(context, current, items, { receiptId, above }),
+  });
+  if (deleted.ok) return deleted.value;
+  const { error, proof } = deleted;
+  if (error.kind === 'scattered') return await deleteObjects(context, error.bucket, items);
+  const outcome: Outcome = { ok: false, error: error.kind === 'refused' ? error.error : error, proof };
+  return items.map(() => outcome);
 }
 
-const isFinal = (reason: GuardReason): boolean =>
-  reason === 'precondition_failed' || reason === 'no_such_key' || reason === 'object_locked';
+/** @param above the newest version that markers of earlier attempts were not above; null if there is none. */
+function buildDelete(
+  context: EngineContext,
+  bucket: Bucket,
+  items: readonly DeleteItem[],
+  { receiptId, above }: { readonly receiptId: string; readonly above: string | null },
+): Result<Attempt<string | null, readonly Outcome[], DeleteError | Scattered>, Scattered> {
+  const shards = new Set(items.map((item) => bucket.placement.shards[slotOf(item.name)] ?? 0));
+  if (shards.size > 1) return err({ kind: 'scattered', bucket });
+  const shard = [...shards][0] ?? 0;
+  const database = databaseOf(context, shard);
+  const deletions = items.map((item) => toDeletion(context, bucket, item, above));
+  const batch: DeleteBatch = {
+    bucketId: bucket.bucketId,
+    receiptId,
+    versioning: items.some((item) => item.versionId === undefined) ? bucket.versioning : null,
+    deletions,
+    proof: proofGuardOf(bucket),
+    condition: items.length === 1 ? items[0]?.condition : undefined,
+    nowMs: context.now(),
+  };
+  const findOutcomes = async (reason: string): Promise<Result<readonly Outcome[], DeleteError>> => {
+    const removed = await findReceipt(context, database, receiptId);
+    if (!removed.ok) return removed;
+    if (removed.value === null) return err({ kind: 'unavailable', reason });
+    return ok(toOutcomes(items, deletions, removed.value));
+  };
+  return ok({
+    shard,
+    statements: deleteStatements(database, batch),
+    toValue(results) {
+      if (deletions.some(({ event }) => event)) hintEvents(context, shard);
+      return toOutcomes(items, deletions, toRemoved(results));
+    },
+    toRepeated: () => findOutcomes('already_committed'),
+    toLost: findOutcomes,
+    async decide(reason, wasLost) {
+      if (reason === 'order_lost') {
+        const newest = await findNewestOf(context, database, bucket, items);
+        return newest.ok ? { kind: 'again', state: newest.value ?? above } : { kind: 'end', outcome: newest };
+      }
+      const isOfItem = reason === 'precondition_failed' && items.some(({ due }) => due);
+      if (!wasLost && (reason === 'object_locked' || isOfItem)) {
+        const refused = await findRefused(context, database, batch, reason);
+        if (!refused.ok) return { kind: 'end', outcome: refused };
+        const outcomes = await deleteOthers(context, bucket, items, { indexes: new Set(refused.value), kind: reason });
+        return { kind: 'end', outcome: ok(outcomes) };
+      }
+      return { kind: 'end', outcome: err(wasLost ? OUTCOME_UNKNOWN : toDeleteError(reason)) };
+    },
+  });
+}
+
+const toDeleteError = (reason: GuardReason): DeleteError =>
+  reason === 'precondition_failed' || reason === 'no_such_key' ? { kind: reason } : { kind: 'unavailable', reason };
+
+/** Finds the newest version of the items' names; null if no name has a version. */
+async function findNewestOf(
+  context: EngineContext,
+  database: D1Database,
+  { bucketId }: Bucket,
+  items: readonly DeleteItem[],
+): Promise<Result<string | null, Unavailable>> {
+  let newest: string | null = null;
+  for (const { name } of items) {
+    const found = await findNewest(context, database, bucketId, name);
+    if (!found.ok) return found;
+    if (found.value !== null && (newest === null || isAbove(found.value, newest))) newest = found.value;
+  }
+  return ok(newest);
+}
 
 /**
  * Deletes the items of a refused batch that were not refused themselves. Further items may have become refusable since, so this
@@ -161,12 +181,15 @@ async function deleteOthers(
   context: EngineContext,
   bucket: Bucket,
   items: readonly DeleteItem[],
-  refused: ReadonlySet<number>,
-  kind: 'object_locked' | 'precondition_failed',
+  refused: { readonly indexes: ReadonlySet<number>; readonly kind: 'object_locked' | 'precondition_failed' },
 ): Promise<readonly Outcome[]> {
-  const others = items.filter((_, index) => !refused.has(index));
+  const others = items.filter((_, index) => !refused.indexes.has(index));
   const outcomes = others.length === 0 ? [] : [...(await deleteTogether(context, bucket, others))];
-  return items.map((_, index) => (refused.has(index) ? err({ kind }) : (outcomes.shift() ?? ok(NOTHING))));
+  return items.map((_, index) =>
+    refused.indexes.has(index)
+      ? { ok: false, error: { kind: refused.kind }, proof: 'held' }
+      : (outcomes.shift() ?? NO_DELETE),
+  );
 }
 
 const isAbove = (a: string, b: string): boolean => epochOf(a) > epochOf(b);
@@ -188,7 +211,7 @@ function toDeletion(context: EngineContext, bucket: Bucket, item: DeleteItem, ab
     isNullMarker: bucket.versioning === 'suspended',
     bypassesGovernance: item.bypassesGovernance ?? false,
     due: item.due,
-    event: toNewEvent(context, bucket, kind, item.name, versionId === undefined ? {} : { versionId }),
+    event: toNewEvent(context, bucket, { kind, name: item.name, ...(versionId === undefined ? {} : { versionId }) }),
   };
 }
 
@@ -202,16 +225,16 @@ function toOutcomes(
     const deletion = at(deletions, index);
     const version = byItem.get(index);
     if (deletion.markerId !== null) {
-      return ok({
+      return held({
         isMarker: true,
         versionId: deletion.markerId,
         isNull: deletion.isNullMarker,
         existed: version !== undefined,
       });
     }
-    if (!version) return ok(NOTHING);
+    if (!version) return held(NOTHING);
     const isShown = item.versionId !== undefined;
-    return ok({
+    return held({
       isMarker: version.isMarker,
       versionId: isShown ? fromVersionOrder(version.order) : null,
       isNull: version.isNull,

@@ -11,14 +11,14 @@ import type { NewEvent } from '../store/event-store.ts';
 export function toNewEvent(
   { origin }: EngineContext,
   bucket: Bucket,
-  kind: EventKind,
-  name: string,
-  version: Partial<Pick<VersionFacts, 'versionId' | 'size' | 'etag'>>,
+  change: { readonly kind: EventKind; readonly name: string } & Partial<
+    Pick<VersionFacts, 'versionId' | 'size' | 'etag'>
+  >,
 ): NewEvent | null {
   if (bucket.configuration.notification === undefined) return null;
+  const { kind, name, size, etag, versionId } = change;
   const routes = findRoutes(notificationOf(bucket.configuration), kind, name);
   if (routes.length === 0) return null;
-  const { size, etag, versionId } = version;
   const facts: EventFacts = {
     routes,
     ownerId: bucket.ownerId,

@@ -13,9 +13,10 @@ import type {
   ListUploadsRequest,
   ListVersionsRequest,
   NameAt,
+  Proven,
   UploadFacts,
 } from '../model/contract.ts';
-import { holdProof, isCurrent, refuseUnproven } from '../model/proof.ts';
+import { held, isCurrent, needsProof, REFUSED } from '../model/proof.ts';
 import { introduceBucket } from '../store/claims.ts';
 import type { Row } from '../store/database.ts';
 import { type ShardPage, selectNamesAt, selectObjects, selectUploads, selectVersions } from '../store/listing-store.ts';
@@ -35,8 +36,9 @@ type Ask = (shard: number, only: string | null) => Promise<Result<ShardPage, Com
  * alone decides whose rows count: while a slot moves, and for a while after an interrupted move, both shards have its
  * rows. If the shards are ahead of the map, the map is reloaded.
  */
-async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask): Promise<Result<Row[], CommonError>> {
+async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask): Promise<Proven<Row[], CommonError>> {
   let bucket = firstBucket;
+  let isHeld = !needsProof(bucket);
   for (let attempt = 0; attempt < 10; attempt++) {
     const { shards: map } = bucket.placement;
     const shards = shardsOf(map);
@@ -47,20 +49,19 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
       found.push(page.value);
     }
     const areHere = found.every(({ slots }, i) => slots !== null && holdsItsOwn(slots, map, shards[i] ?? 0, 'os'));
-    if (found.every((page, i) => isProven(bucket, page, shards[i] ?? 0))) holdProof(bucket);
-    const refused = refuseUnproven(bucket);
-    if (refused) return refused;
+    isHeld ||= found.every((page, i) => isProven(bucket, page, shards[i] ?? 0));
+    if (!isHeld) return REFUSED;
     // A shard that does not know the bucket may be a new database in place of a lost one.
     for (const [i, page] of found.entries()) {
       if (page.slots !== null) continue;
-      const fresh = await refreshBucket(context, bucket);
+      const fresh = await refreshBucket(context, bucket, isHeld);
       if (!fresh.ok) return fresh;
       const known = await introduceBucket(context, shards[i] ?? 0, fresh.value);
       if (!known.ok) return known;
     }
-    if (areHere) return ok(mergeRows(found));
+    if (areHere) return held(mergeRows(found));
     if (attempt > 0) await pause(20 * 2 ** attempt);
-    const fresh = await refreshBucket(context, bucket);
+    const fresh = await refreshBucket(context, bucket, isHeld);
     if (!fresh.ok) return fresh;
     bucket = fresh.value;
   }
@@ -72,9 +73,9 @@ async function mergePages(context: EngineContext, firstBucket: Bucket, ask: Ask)
  * map.
  */
 function isProven(bucket: Bucket, { slots, generations }: ShardPage, shard: number): boolean {
-  if (bucket.proof === undefined || slots === null || generations === null) return false;
+  if (slots === null || generations === null) return false;
   const isOpen = holdsItsOwn(slots, bucket.placement.shards, shard, 'o');
-  return isOpen && isCurrent(generations, bucket, bucket.proof.identity);
+  return isOpen && isCurrent(generations, bucket, bucket.proof?.identity ?? null);
 }
 
 /** A page rarely has rows of slots that belong to another shard. Only such a page is requested again, without those rows. */
@@ -98,6 +99,9 @@ function mergeRows(pages: readonly ShardPage[]): Row[] {
     return row.common_prefix === null || !before || keyOf(before) !== keyOf(row);
   });
 }
+
+/** An empty page, for which no shard was asked. */
+const unasked = <T>(page: T) => ({ ok: true, value: page, proof: 'open' }) as const;
 
 /** The range of names that a listing returns. */
 type Names = Omit<ListRequest, 'bucket'>;
@@ -159,7 +163,7 @@ export async function listObjects(
   begun: BegunListing | null = null,
 ): ReturnType<Engine['listObjects']> {
   const { bucket } = request;
-  if (request.limit <= 0) return ok({ entries: [], next: null });
+  if (request.limit <= 0) return unasked({ entries: [], next: null });
   const rows = await mergePages(context, bucket, async (shard, only) => {
     const early = await begun?.take(request);
     if (early?.ok && early.value.bucketId === bucket.bucketId) return early;
@@ -168,7 +172,7 @@ export async function listObjects(
   if (!rows.ok) return rows;
   const page = rows.value.slice(0, request.limit);
   const last = page.at(-1);
-  return ok({
+  return held({
     entries: page.map((row) => toListed(row, () => toListedVersion(row, true))),
     next: rows.value.length > request.limit && last ? pastRow(last) : null,
   });
@@ -215,7 +219,7 @@ export async function listVersions(
   context: EngineContext,
   request: ListVersionsRequest,
 ): ReturnType<Engine['listVersions']> {
-  if (request.limit <= 0) return ok({ entries: [], next: null, nextVersion: null });
+  if (request.limit <= 0) return unasked({ entries: [], next: null, nextVersion: null });
   const olderThan = await findMarkerOrder(context, request);
   if (!olderThan.ok) return olderThan;
   const query = { ...toQuery(request), bucket: request.bucket, olderThan: olderThan.value };
@@ -226,11 +230,11 @@ export async function listVersions(
   const page = rows.value.slice(0, request.limit);
   const last = page.at(-1);
   const entries = page.map((row) => toListed(row, () => toListedVersion(row, row.is_latest === 1)));
-  if (rows.value.length <= request.limit || !last) return ok({ entries, next: null, nextVersion: null });
-  if (last.common_prefix !== null) return ok({ entries, next: pastRow(last), nextVersion: null });
+  if (rows.value.length <= request.limit || !last) return held({ entries, next: null, nextVersion: null });
+  if (last.common_prefix !== null) return held({ entries, next: pastRow(last), nextVersion: null });
   const lastEntry = entries.at(-1);
   const nextVersion = lastEntry?.kind === 'item' ? lastEntry.item.versionId : null;
-  return ok({ entries, next: String(last.name), nextVersion });
+  return held({ entries, next: String(last.name), nextVersion });
 }
 
 /** The order of the version after which a page begins. `null` is looked up; a removed version still has its place in the order. */
@@ -250,7 +254,7 @@ export async function listUploads(
   request: ListUploadsRequest,
 ): ReturnType<Engine['listUploads']> {
   const { bucket, prefix, delimiter, limit } = request;
-  if (limit <= 0) return ok({ entries: [], next: null, nextUpload: null });
+  if (limit <= 0) return unasked({ entries: [], next: null, nextUpload: null });
   const entries: Listed<UploadFacts>[] = [];
   let from: string | null = startOf(request);
   let after = request.uploadsAfter ?? '';
@@ -265,8 +269,8 @@ export async function listUploads(
       const common = commonPrefixOf(String(row.name), prefix, delimiter);
       if (entries.length === limit) {
         const last = entries.at(-1);
-        if (last?.kind === 'prefix') return ok({ entries, next: nameAfterPrefix(last.prefix), nextUpload: null });
-        return ok({ entries, next: last?.item.name ?? '', nextUpload: last?.item.uploadId ?? '' });
+        if (last?.kind === 'prefix') return held({ entries, next: nameAfterPrefix(last.prefix), nextUpload: null });
+        return held({ entries, next: last?.item.name ?? '', nextUpload: last?.item.uploadId ?? '' });
       }
       if (common !== null) {
         entries.push({ kind: 'prefix', prefix: common });
@@ -285,5 +289,5 @@ export async function listUploads(
     from = skipTo;
     after = '';
   }
-  return ok({ entries, next: null, nextUpload: null });
+  return held({ entries, next: null, nextUpload: null });
 }

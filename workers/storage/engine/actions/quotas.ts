@@ -105,23 +105,24 @@ async function readShares(context: EngineContext, subject: QuotaSubject): Promis
   return ok(rows);
 }
 
-/** The lease numbers of the upload's quotas in its shard, as they were when the shard last refused the upload. */
-export interface Refusal {
-  leases: string;
+export interface Recalled {
+  /** `again` if the upload may succeed now, `wait` if another worker distributes shares. */
+  readonly next: 'again' | 'wait' | 'exceeded';
+  /** The lease numbers of the upload's quotas in its shard, as they were when the shard refused the upload. */
+  readonly leases: string;
 }
 
 /**
  * Called after a shard refused an upload with `quota_exceeded`.
- * @param last state of the upload's previous refusal. If the shard had all that is left and refused the repeat with the same
- * leases, the quota is exceeded.
- * @returns `again` if the upload may succeed now, `wait` if another worker distributes shares.
+ * @param last leases at the upload's previous refusal, or an empty text. If the shard had all that is left and refused the repeat
+ * with the same leases, the quota is exceeded.
  */
 export async function recallShares(
   context: EngineContext,
   bucket: Bucket,
   need: Need,
-  last: Refusal,
-): Promise<Result<'again' | 'wait' | 'exceeded', Unavailable>> {
+  last: string,
+): Promise<Result<Recalled, Unavailable>> {
   let isShort = false;
   let leases = '';
   const subjects = [
@@ -141,14 +142,13 @@ export async function recallShares(
     const above = Math.max(...rows.value.map((row) => row?.lease ?? 0));
     const lease = await takeLease(context, subject, above);
     if (!lease.ok) return lease;
-    if (lease.value === null) return ok('wait');
+    if (lease.value === null) return ok({ next: 'wait', leases: last });
     const distributed = await distribute(context, subject, lease.value, need);
     if (!distributed.ok) return distributed;
-    return ok(distributed.value ? 'again' : 'wait');
+    return ok({ next: distributed.value ? 'again' : 'wait', leases: last });
   }
-  const isRefusedAgain = isShort && leases === last.leases;
-  last.leases = leases;
-  return ok(isRefusedAgain ? 'exceeded' : 'again');
+  const isRefusedAgain = isShort && leases === last;
+  return ok({ next: isRefusedAgain ? 'exceeded' : 'again', leases });
 }
 
 /** Whether a share has room for an upload. Assumes that the upload only adds; one that replaces a version needs less. */

@@ -8,9 +8,11 @@ import type {
   CompleteError,
   CompleteUploadRequest,
   PartFacts,
+  Proven,
   UploadFacts,
   VersionFacts,
 } from '../model/contract.ts';
+import { held } from '../model/proof.ts';
 import { type ChosenPart, selectChosenParts, type UploadRow } from '../store/upload-query-store.ts';
 import { COMPLETE_GUARDS, completeStatements } from '../store/upload-store.ts';
 import { commitVersion } from './commit.ts';
@@ -78,7 +80,7 @@ function etagOfParts(parts: readonly PartFacts[]): string {
 export async function completeUpload(
   context: EngineContext,
   request: CompleteUploadRequest,
-): Promise<Result<VersionFacts, CompleteError>> {
+): Promise<Proven<VersionFacts, CompleteError>> {
   const requestSha256 = createHash('sha256')
     .update(JSON.stringify(request.parts.map((part) => [part.partNumber, part.etag])))
     .digest('hex');
@@ -92,13 +94,14 @@ export async function completeUpload(
     if (!found.ok) return found;
     if (upload.value.state !== 'open') return await repeatAnswer(context, request, upload.value, requestSha256);
     const judged = checkParts(request, upload.value.facts, found.value);
-    if (!judged.ok) return judged;
+    if (!judged.ok) return { ...judged, proof: 'held' };
     const outcome = await commitUpload(context, request, upload.value.facts, judged.value, requestSha256);
     if (outcome.ok) return outcome;
     // Another request completed or aborted the upload, or replaced a part. The upload is reloaded and the completion decided again.
-    if (outcome.error.kind === 'refused') return outcome.error.error;
-    if (outcome.error.kind !== 'lost') {
-      return err(outcome.error.kind === 'source_gone' ? NO_SUCH_UPLOAD : outcome.error);
+    const { error, proof } = outcome;
+    if (error.kind === 'refused') return error.error;
+    if (error.kind !== 'lost') {
+      return { ok: false, error: error.kind === 'source_gone' ? NO_SUCH_UPLOAD : error, proof };
     }
   }
   return err({ kind: 'unavailable', reason: 'the upload is being changed' });
@@ -155,11 +158,11 @@ async function repeatAnswer(
   request: CompleteUploadRequest,
   upload: UploadRow,
   requestSha256: string,
-): Promise<Result<VersionFacts, CompleteError>> {
+): Promise<Proven<VersionFacts, CompleteError>> {
   if (upload.state !== 'completed' || upload.requestSha256 !== requestSha256 || upload.versionId === null) {
-    return err(NO_SUCH_UPLOAD);
+    return { ok: false, error: NO_SUCH_UPLOAD, proof: 'held' };
   }
   const version = await getVersion(context, request.bucket, request.name, { versionId: upload.versionId });
-  if (version.ok) return version;
+  if (version.ok) return held(version.value);
   return err(version.error.kind === 'unavailable' ? version.error : NO_SUCH_UPLOAD);
 }

@@ -11,18 +11,20 @@ import type {
   Checksums,
   CopyPartRequest,
   PartFacts,
+  Proven,
   PutPartRequest,
   ReadError,
   StoredVersion,
   UploadError,
   Verdict,
 } from '../model/contract.ts';
-import { proofGuardOf } from '../model/proof.ts';
+import { held, proofGuardOf } from '../model/proof.ts';
 import { type NewPart, putPartStatements } from '../store/upload-store.ts';
 import { collectExtents } from './extents.ts';
+import { discardBody } from './put-object.ts';
 import { readVersion } from './reading.ts';
-import { NO_SUCH_UPLOAD, runGuarded, shardOf } from './uploads.ts';
-import { digestOf, discardBody } from './writing.ts';
+import { NO_SUCH_UPLOAD, shardOf, writeUpload } from './uploads.ts';
+import { digestOf } from './writing.ts';
 
 /** Maximum number of extents of a part that is copied by reference. If the range has more, its bytes are read and written again. */
 const COPIED_EXTENTS_MAX = 200;
@@ -30,7 +32,7 @@ const COPIED_EXTENTS_MAX = 200;
 export async function putPart<E>(
   context: EngineContext,
   request: PutPartRequest<E>,
-): Promise<Result<PartFacts, UploadError | BodyError | Refused<E>>> {
+): Promise<Proven<PartFacts, UploadError | BodyError | Refused<E>>> {
   const partId = crypto.randomUUID();
   const written = await writeBody(context, {
     body: request.body,
@@ -64,7 +66,9 @@ export async function putPart<E>(
   };
   const outcome = await commitPart(context, request, partId, facts, { kind: 'blobs', blobs });
   if (!outcome.ok && outcome.error.kind !== 'unavailable') discardBody(context, written.value);
-  return outcome.ok ? outcome : err(outcome.error.kind === 'no_such_version' ? NO_SUCH_UPLOAD : outcome.error);
+  if (outcome.ok) return outcome;
+  const { error, proof } = outcome;
+  return { ok: false, error: error.kind === 'no_such_version' ? NO_SUCH_UPLOAD : error, proof };
 }
 
 type Refused<E> = { readonly kind: 'refused'; readonly error: E };
@@ -75,7 +79,7 @@ async function commitPart<E>(
   partId: string,
   facts: PartFacts,
   data: NewPart['data'],
-): Promise<Result<PartFacts, UploadError | Refused<E> | { readonly kind: 'no_such_version' }>> {
+): Promise<Proven<PartFacts, UploadError | Refused<E> | { readonly kind: 'no_such_version' }>> {
   const slot = slotOf(request.name);
   const make = (database: D1Database, bucket: Bucket) =>
     putPartStatements(database, {
@@ -90,17 +94,17 @@ async function commitPart<E>(
       nowMs: context.now(),
     });
   const { bucket: authorised, name, renew } = request;
-  const done = await runGuarded<E>(context, authorised, { name, make, bytes: facts.size, renew });
-  if (done.ok) return ok(facts);
-  if (done.error.kind === 'refused') return err(done.error);
-  if (done.error.kind !== 'guard') return err(done.error);
-  return err({ kind: done.error.reason === 'source_gone' ? 'no_such_version' : 'no_such_upload' });
+  const done = await writeUpload<E>(context, authorised, { name, make, bytes: facts.size, renew });
+  if (done.ok) return held(facts);
+  const { error, proof } = done;
+  if (error.kind !== 'guard') return { ok: false, error, proof };
+  return { ok: false, error: { kind: error.reason === 'source_gone' ? 'no_such_version' : 'no_such_upload' }, proof };
 }
 
 export async function copyPart(
   context: EngineContext,
   request: CopyPartRequest,
-): Promise<Result<PartFacts, UploadError | ReadError>> {
+): Promise<Proven<PartFacts, UploadError | ReadError>> {
   const { source, bucket, name } = request;
   const range = request.range ?? { start: 0, end: source.size - 1 };
   const size = range.end - range.start + 1;
@@ -131,7 +135,8 @@ export async function copyPart(
     },
   });
   if (committed.ok) return committed;
-  return committed.error.kind === 'refused' ? committed.error.error : err(committed.error);
+  const { error, proof } = committed;
+  return error.kind === 'refused' ? error.error : { ok: false, error, proof };
 }
 
 /**
@@ -151,7 +156,7 @@ async function copyPartBytes(
   context: EngineContext,
   request: CopyPartRequest,
   range: { readonly start: number; readonly end: number },
-): Promise<Result<PartFacts, UploadError | ReadError>> {
+): Promise<Proven<PartFacts, UploadError | ReadError>> {
   const body = await readVersion(context, request.source, range);
   if (!body.ok) return body;
   const algorithm = request.checksum ?? null;
@@ -166,9 +171,9 @@ async function copyPartBytes(
     verify: (digests) => ok(algorithm ? { checksums: { [algorithm]: digests.checksums[algorithm] ?? '' } } : {}),
   });
   if (put.ok) return put;
-  const { error } = put;
+  const { error, proof } = put;
   if (error.kind === 'body_failed' || error.kind === 'body_incomplete' || error.kind === 'refused') {
     return err({ kind: 'data_lost' });
   }
-  return err(error);
+  return { ok: false, error, proof };
 }

@@ -5,87 +5,77 @@
  */
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { slotOf } from '../../domain/slots.ts';
-import { databaseOf, type EngineContext, pause } from '../model/context.ts';
+import { databaseOf, type EngineContext } from '../model/context.ts';
 import type {
   Bucket,
   CommonError,
   CreateUploadRequest,
   Engine,
+  Proven,
   RenewedBucket,
+  Unavailable,
   UploadError,
   UploadFacts,
 } from '../model/contract.ts';
-import { holdProof, isCurrent, proofGuardOf, RENEWALS_MAX, refuseUnproven } from '../model/proof.ts';
+import { held, isCurrent, needsProof, proofGuardOf, REFUSED } from '../model/proof.ts';
 import { NO_LOCK } from '../model/versions.ts';
-import { type DatabaseFailure, runBatch, toHex } from '../store/database.ts';
+import { toHex } from '../store/database.ts';
 import type { GuardReason } from '../store/schema.ts';
 import { selectParts, selectUpload, type UploadRow } from '../store/upload-query-store.ts';
 import { abortStatements, insertUploadStatements } from '../store/upload-store.ts';
-import { BucketWaiter, OUTCOME_UNKNOWN } from './commit.ts';
+import { guardedWrite, OUTCOME_UNKNOWN, type WriteError } from './guarded-write.ts';
 
 export const NO_SUCH_UPLOAD = { kind: 'no_such_upload' } as const;
 
 export const shardOf = (bucket: Bucket, name: string): number => bucket.placement.shards[slotOf(name)] ?? 0;
 
-/** A guarded, repeatable batch on the shard of an upload. */
-interface GuardedBatch<E> {
+/** A guarded batch on the shard of an upload. Repeating it changes nothing. */
+interface UploadWrite<R> {
   readonly name: string;
   readonly make: (database: D1Database, bucket: Bucket) => D1PreparedStatement[];
   /** Maximum size in bytes that the batch adds. */
   readonly bytes?: number;
-  /** Authorises the write again. Set if the client cannot be asked to send the request again. */
-  readonly renew?: (() => Promise<Result<RenewedBucket, E>>) | undefined;
+  readonly renew?: (() => Promise<Result<RenewedBucket, R>>) | undefined;
 }
 
-type GuardedError<E> =
-  | CommonError
-  | { readonly kind: 'guard'; readonly reason: GuardReason }
-  | { readonly kind: 'refused'; readonly error: E };
+type UploadGuard = { readonly kind: 'guard'; readonly reason: GuardReason };
 
-/** Runs a guarded batch. Waits until seals are removed and slot moves end. */
-export async function runGuarded<E = never>(
+export async function writeUpload<R = never>(
   context: EngineContext,
-  firstBucket: Bucket,
-  { name, make, bytes = 0, renew }: GuardedBatch<E>,
-): Promise<Result<null, GuardedError<E>>> {
-  const waiter = new BucketWaiter(context, bytes);
-  let bucket = firstBucket;
-  let unknowns = 0;
-  let renewals = 0;
-  for (let attempt = 0; attempt - renewals < 24; attempt++) {
-    const shard = shardOf(bucket, name);
-    const database = databaseOf(context, shard);
-    const answer = await runBatch(context, database, make(database, bucket));
-    if (answer.ok) holdProof(bucket);
-    if (answer.ok) return ok(null);
-    const failure: DatabaseFailure = answer.error;
-    if (failure.kind === 'unknown') {
-      if (++unknowns > 3) return err({ kind: 'unavailable', reason: failure.reason });
-      await pause(20 * 3 ** unknowns);
-      continue;
-    }
-    if (failure.reason === 'already_committed') return ok(null);
-    const step = await waiter.settle(bucket, shard, failure.reason);
-    if (step?.kind === 'end' && bucket.proof?.state === 'refused' && renew && renewals < RENEWALS_MAX) {
-      renewals++;
-      const renewed = await renew();
-      if (!renewed.ok) return err(unknowns > 0 ? OUTCOME_UNKNOWN : { kind: 'refused', error: renewed.error });
-      bucket = renewed.value;
-      continue;
-    }
-    // After a lost answer, the batch may have been committed before, and its part may be in a completed object by now.
-    if (unknowns > 0 && (step === null || step.kind === 'end')) return err(OUTCOME_UNKNOWN);
-    if (step === null) return err({ kind: 'guard', reason: failure.reason });
-    if (step.kind === 'end') return err(step.error);
-    bucket = step.bucket;
-  }
-  return err({ kind: 'unavailable', reason: 'the bucket is being changed' });
+  authorised: Bucket,
+  { name, make, bytes = 0, renew }: UploadWrite<R>,
+): Promise<Proven<null, Unavailable | UploadGuard | WriteError<R>>> {
+  return await guardedWrite<null, null, Unavailable | UploadGuard, R>(context, authorised, {
+    start: null,
+    bytes,
+    build(bucket) {
+      const shard = shardOf(bucket, name);
+      return ok({
+        shard,
+        statements: make(databaseOf(context, shard), bucket),
+        toValue: () => null,
+        toRepeated: async () => ok(null),
+        toLost: async (reason) => err({ kind: 'unavailable', reason }),
+        // After a lost answer, the batch may have been committed before, and its part may be in a completed object by now.
+        decide: async (reason, wasLost) => ({
+          kind: 'end',
+          outcome: err(wasLost ? OUTCOME_UNKNOWN : { kind: 'guard', reason }),
+        }),
+      });
+    },
+    renew:
+      renew &&
+      (async (state) => {
+        const renewed = await renew();
+        return renewed.ok ? ok({ bucket: renewed.value, state }) : renewed;
+      }),
+  });
 }
 
 export async function createUpload(
   context: EngineContext,
   request: CreateUploadRequest,
-): Promise<Result<UploadFacts, CommonError>> {
+): Promise<Proven<UploadFacts, CommonError>> {
   const initiatedAt = context.now();
   const upload: UploadFacts = {
     // The time is the first part of the id, so that the uploads of a name are listed in the order of their creation.
@@ -108,10 +98,11 @@ export async function createUpload(
       upload,
       dueAt: initiatedAt + context.limits.abandonedUploadMs,
     });
-  const done = await runGuarded(context, request.bucket, { name: request.name, make });
-  if (done.ok) return ok(upload);
-  if (done.error.kind === 'refused') return done.error.error;
-  return err(done.error.kind === 'guard' ? { kind: 'unavailable', reason: done.error.reason } : done.error);
+  const done = await writeUpload(context, request.bucket, { name: request.name, make });
+  if (done.ok) return held(upload);
+  const { error, proof } = done;
+  if (error.kind === 'refused') return error.error;
+  return { ok: false, error: error.kind === 'guard' ? { kind: 'unavailable', reason: error.reason } : error, proof };
 }
 
 export async function findUpload(
@@ -119,16 +110,14 @@ export async function findUpload(
   bucket: Bucket,
   name: string,
   uploadId: string,
-): Promise<Result<UploadRow, UploadError>> {
+): Promise<Proven<UploadRow, UploadError>> {
   const key = { bucketId: bucket.bucketId, slot: slotOf(name), name, uploadId };
   const found = await selectUpload(context, shardOf(bucket, name), key);
   if (!found.ok) return found;
   if (found.value === null) return err(NO_SUCH_UPLOAD);
-  if (bucket.proof?.state === 'open') {
-    const { isOpen, generations } = found.value;
-    if (isOpen && isCurrent(generations, bucket, bucket.proof.identity)) holdProof(bucket);
-  }
-  return refuseUnproven(bucket) ?? ok(found.value);
+  const { isOpen, generations } = found.value;
+  const isProven = isOpen && isCurrent(generations, bucket, bucket.proof?.identity ?? null);
+  return needsProof(bucket) && !isProven ? REFUSED : held(found.value);
 }
 
 export async function getUpload(
@@ -136,10 +125,11 @@ export async function getUpload(
   bucket: Bucket,
   name: string,
   uploadId: string,
-): Promise<Result<UploadFacts, UploadError>> {
+): Promise<Proven<UploadFacts, UploadError>> {
   const found = await findUpload(context, bucket, name, uploadId);
   if (!found.ok) return found;
-  return found.value.state === 'open' ? ok(found.value.facts) : err(NO_SUCH_UPLOAD);
+  const { state, facts } = found.value;
+  return state === 'open' ? held(facts) : { ok: false, error: NO_SUCH_UPLOAD, proof: 'held' };
 }
 
 export async function abortUpload(
@@ -147,7 +137,7 @@ export async function abortUpload(
   bucket: Bucket,
   name: string,
   uploadId: string,
-): Promise<Result<null, UploadError>> {
+): Promise<Proven<null, UploadError>> {
   const slot = slotOf(name);
   const make = (database: D1Database, holder: Bucket) =>
     abortStatements(database, {
@@ -158,10 +148,11 @@ export async function abortUpload(
       uploadId,
       nowMs: context.now(),
     });
-  const done = await runGuarded(context, bucket, { name, make });
-  if (done.ok) return ok(null);
-  if (done.error.kind === 'refused') return done.error.error;
-  return err(done.error.kind === 'guard' ? NO_SUCH_UPLOAD : done.error);
+  const done = await writeUpload(context, bucket, { name, make });
+  if (done.ok) return done;
+  const { error, proof } = done;
+  if (error.kind === 'refused') return error.error;
+  return { ok: false, error: error.kind === 'guard' ? NO_SUCH_UPLOAD : error, proof };
 }
 
 export async function listParts(
@@ -177,7 +168,7 @@ export async function listParts(
   ]);
   if (!upload.ok) return upload;
   if (!parts.ok) return parts;
-  return ok({
+  return held({
     upload: upload.value,
     parts: parts.value.slice(0, limit),
     isTruncated: parts.value.length > limit,

@@ -1,10 +1,8 @@
-/** Puts and copies objects, and changes tags, ACLs and locks of versions. */
+/** Copies objects, and changes tags, ACLs and locks of versions. */
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import type { ChecksumAlgorithm } from '../../domain/checksums.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { BodyHasher } from '../blobs/digests.ts';
-import { removeBlobs } from '../blobs/locations.ts';
-import { type WrittenBody, writeBody } from '../blobs/write-body.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type {
   Bucket,
@@ -12,121 +10,20 @@ import type {
   CopyRequest,
   LockChange,
   LockError,
+  Proven,
   PutError,
   PutRequest,
   ReadError,
   StoredVersion,
-  Verdict,
   VersionFacts,
 } from '../model/contract.ts';
 import { NO_LOCK } from '../model/versions.ts';
-import type { CommitData } from '../store/commit-store.ts';
 import { runBatch } from '../store/database.ts';
-import { toLockRow } from '../store/version-sql.ts';
 import { attributeStatements, lockStatements } from '../store/version-store.ts';
-import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
+import { commitVersion } from './commit.ts';
 import { hintEvents, toNewEvent } from './events.ts';
+import { putObject, toPutError } from './put-object.ts';
 import { readVersion } from './reading.ts';
-
-/** Maximum size of a blob's description. R2 allows 8,192 bytes of custom metadata per object. */
-const DESCRIPTION_BYTES_MAX = 7_000;
-
-/** Describes an object in the custom metadata of its blob. The object is recovered from it if the databases are lost. */
-export function describeObject(
-  request: Pick<PutRequest<unknown>, 'bucket' | 'name' | 'metadata' | 'lock'>,
-  objectId: string,
-  versionId: string,
-  index: number,
-): Record<string, string> {
-  const metadata = JSON.stringify(request.metadata);
-  return {
-    kind: 'object',
-    bucket_id: request.bucket.bucketId,
-    bucket: request.bucket.name,
-    // Base64, because R2's custom metadata is ASCII.
-    name: Buffer.from(request.name).toString('base64url'),
-    object_id: objectId,
-    // The version id that the commit tries first. In rare cases the commit has to mint another one.
-    version_id: versionId,
-    is_null: request.bucket.versioning === 'enabled' ? '0' : '1',
-    index: String(index),
-    ...(request.lock ? { lock: JSON.stringify(toLockRow(request.lock)) } : {}),
-    ...(metadata.length * 1.4 < DESCRIPTION_BYTES_MAX - 2_000
-      ? { metadata: Buffer.from(metadata).toString('base64url') }
-      : {}),
-  };
-}
-
-export async function putObject<E>(
-  context: EngineContext,
-  request: PutRequest<E>,
-): Promise<Result<VersionFacts, PutError<E>>> {
-  const objectId = crypto.randomUUID();
-  const versionId = context.memory.mint.mint(context.now());
-  const written = await writeBody(context, {
-    body: request.body,
-    size: request.size,
-    checksums: request.checksums ?? [],
-    mayBeInline: true,
-    describe: (index) => describeObject(request, objectId, versionId, index),
-  });
-  if (!written.ok) return written;
-  const { digests } = written.value;
-  const verdict: Result<Verdict, E> = request.verify ? await request.verify(digests) : ok({});
-  if (!verdict.ok) {
-    discardBody(context, written.value);
-    return err({ kind: 'refused', error: verdict.error });
-  }
-  const committed = await commitVersion(context, {
-    bucket: request.bucket,
-    name: request.name,
-    facts: {
-      isMarker: false,
-      objectId,
-      size: digests.size,
-      etag: verdict.value.etag ?? digests.md5,
-      sha256: digests.sha256,
-      checksums: verdict.value.checksums ?? {},
-      checksumType: verdict.value.checksums ? 'FULL_OBJECT' : null,
-      partCount: null,
-      ...toAttributeFacts(request),
-    },
-    // An inline object has no blob with a version id, so its version gets the time of the commit.
-    ...(written.value.blobs.length > 0 ? { versionId } : {}),
-    data: toCommitData(written.value),
-    event: request.event ?? 'ObjectCreated:Put',
-    condition: request.condition,
-    ...(request.renew ? { renew: request.renew } : {}),
-  });
-  if (committed.ok) return committed;
-  // If the outcome of the commit is unknown, the blobs stay. The orphan collector decides about them once the database answers
-  // again.
-  if (committed.error.kind !== 'unavailable') discardBody(context, written.value);
-  return err(toPutError(committed.error));
-}
-
-function toPutError<E>(error: CommitError<E>): PutError<E> {
-  if (error.kind === 'source_gone' || error.kind === 'lost') {
-    return {
-      kind: 'unavailable',
-      reason: `the commit was refused: ${error.kind === 'lost' ? error.reason : error.kind}`,
-    };
-  }
-  return error;
-}
-
-export function discardBody(context: EngineContext, body: WrittenBody): void {
-  const blobIds = body.blobs.map((blob) => blob.blobId);
-  if (blobIds.length > 0) context.waitUntil(removeBlobs(context, blobIds));
-}
-
-function toCommitData(body: WrittenBody): CommitData {
-  if (body.blobs.length > 0) return { kind: 'blobs', blobs: body.blobs };
-  if (body.inline === null || body.inline.length === 0) return { kind: 'none' };
-  const { buffer, byteOffset, byteLength } = body.inline;
-  const data = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-  return { kind: 'inline', data, crc32: body.digests.crc32Value };
-}
 
 /**
  * Copies an object. Within a shard the copy refers to the same extents; between shards the bytes are read and written.
@@ -138,7 +35,7 @@ function toCommitData(body: WrittenBody): CommitData {
 export async function copyObject(
   context: EngineContext,
   request: CopyRequest,
-): Promise<Result<VersionFacts, PutError<never> | ReadError>> {
+): Promise<Proven<VersionFacts, PutError<never> | ReadError>> {
   const { bucket, name, source, checksum, metadata, tags, acl, lock = NO_LOCK, keepsParts } = request;
   const target = {
     bucket,
@@ -179,15 +76,15 @@ export async function copyObject(
     condition: request.condition,
   });
   if (committed.ok) return committed;
-  if (committed.error.kind === 'source_gone') return err({ kind: 'no_such_version' });
-  return err(toPutError(committed.error));
+  const { error, proof } = committed;
+  return { ok: false, error: error.kind === 'source_gone' ? { kind: 'no_such_version' } : toPutError(error), proof };
 }
 
 async function copyBytes(
   context: EngineContext,
   { source, checksum }: CopyRequest,
   target: Pick<PutRequest<never>, 'bucket' | 'name' | 'metadata' | 'tags' | 'acl' | 'lock' | 'condition'>,
-): Promise<Result<VersionFacts, PutError<never> | ReadError>> {
+): Promise<Proven<VersionFacts, PutError<never> | ReadError>> {
   const body = await readVersion(context, source);
   if (!body.ok) return body;
   const algorithms = algorithmsOfCopy(source, checksum);
@@ -270,7 +167,7 @@ export async function setAttribute(
   const database = databaseOf(context, shard);
   const kind = attribute === 'acl' ? 'ObjectAcl:Put' : value === null ? 'ObjectTagging:Delete' : 'ObjectTagging:Put';
   const { name, versionId, etag } = version;
-  const event = bucket === undefined ? null : toNewEvent(context, bucket, kind, name, { versionId, etag });
+  const event = bucket === undefined ? null : toNewEvent(context, bucket, { kind, name, versionId, etag });
   const statements = attributeStatements(database, version, attribute, value, event);
   const answer = await runBatch(context, database, statements);
   if (!answer.ok) return err({ kind: 'unavailable', reason: answer.error.reason });

@@ -76,7 +76,7 @@ export async function appendExtents(
     }
     return ok(starts);
   } catch (error) {
-    volume.length = length;
+    volume.cutTo(length);
     if (!(error instanceof ReadFailure)) throw error;
     return err({ kind: error.isGone ? 'data_lost' : 'unavailable' });
   }

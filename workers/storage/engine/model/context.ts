@@ -135,12 +135,12 @@ export interface EntryWriter {
   end(isWhole: boolean): void;
 }
 
-/** Who or what causes the changes of a request, for event notifications. `principalId` is set once the caller is known. */
+/** Who or what causes the changes of a request, for event notifications. */
 export interface Origin {
   readonly requestId: string;
   readonly sourceIp: string;
   /** User or service that makes the change; null for a request without a credential. */
-  principalId: string | null;
+  readonly principalId: string | null;
 }
 
 /** Destinations of event notifications that the deployment has. */

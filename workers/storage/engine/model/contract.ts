@@ -45,6 +45,7 @@ import type {
   LockChange,
   LockError,
   PartRange,
+  Proven,
   PutError,
   PutRequest,
   QuotaState,
@@ -61,6 +62,9 @@ export type * from './uploads.ts';
 export type * from './versions.ts';
 
 export interface Engine {
+  /** The engine of the same request, once its caller is known. @param principalId the user; null for a request without a credential. */
+  actingFor(principalId: string | null): Engine;
+
   // ── buckets
   createBucket(request: {
     readonly name: string;
@@ -123,11 +127,11 @@ export interface Engine {
   ): Promise<Result<{ readonly parts: readonly PartFacts[]; readonly isTruncated: boolean }, CommonError>>;
 
   // ── writing
-  putObject<E = never>(request: PutRequest<E>): Promise<Result<VersionFacts, PutError<E>>>;
-  copyObject(request: CopyRequest): Promise<Result<VersionFacts, PutError<never> | ReadError>>;
-  deleteObject(bucket: Bucket, item: DeleteItem): Promise<Result<DeleteOutcome, DeleteError>>;
+  putObject<E = never>(request: PutRequest<E>): Promise<Proven<VersionFacts, PutError<E>>>;
+  copyObject(request: CopyRequest): Promise<Proven<VersionFacts, PutError<never> | ReadError>>;
+  deleteObject(bucket: Bucket, item: DeleteItem): Promise<Proven<DeleteOutcome, DeleteError>>;
   /** Deletes the items. The outcomes are in the order of the items. */
-  deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Result<DeleteOutcome, DeleteError>[]>;
+  deleteObjects(bucket: Bucket, items: readonly DeleteItem[]): Promise<readonly Proven<DeleteOutcome, DeleteError>[]>;
   /** Sets the tags of a version. @param bucket bucket whose notification rules apply; without it, no event is sent. */
   setTags(
     version: StoredVersion,
@@ -140,27 +144,27 @@ export interface Engine {
   setTakenDown(version: StoredVersion, isTakenDown: boolean): Promise<Result<null, ReadError>>;
 
   // ── multipart
-  createUpload(request: CreateUploadRequest): Promise<Result<UploadFacts, CommonError>>;
-  getUpload(bucket: Bucket, name: string, uploadId: string): Promise<Result<UploadFacts, UploadError>>;
+  createUpload(request: CreateUploadRequest): Promise<Proven<UploadFacts, CommonError>>;
+  getUpload(bucket: Bucket, name: string, uploadId: string): Promise<Proven<UploadFacts, UploadError>>;
   putPart<E = never>(
     request: PutPartRequest<E>,
-  ): Promise<Result<PartFacts, UploadError | BodyError | { readonly kind: 'refused'; readonly error: E }>>;
-  copyPart(request: CopyPartRequest): Promise<Result<PartFacts, UploadError | ReadError>>;
+  ): Promise<Proven<PartFacts, UploadError | BodyError | { readonly kind: 'refused'; readonly error: E }>>;
+  copyPart(request: CopyPartRequest): Promise<Proven<PartFacts, UploadError | ReadError>>;
   /** Completes an upload. A repeat with the same parts gets the same answer while the version exists, for at most 7 days. */
-  completeUpload(request: CompleteUploadRequest): Promise<Result<VersionFacts, CompleteError>>;
-  abortUpload(bucket: Bucket, name: string, uploadId: string): Promise<Result<null, UploadError>>;
+  completeUpload(request: CompleteUploadRequest): Promise<Proven<VersionFacts, CompleteError>>;
+  abortUpload(bucket: Bucket, name: string, uploadId: string): Promise<Proven<null, UploadError>>;
   listParts(
     bucket: Bucket,
     name: string,
     uploadId: string,
     request: { readonly after: number; readonly limit: number },
   ): Promise<
-    Result<
+    Proven<
       { readonly upload: UploadFacts; readonly parts: readonly PartFacts[]; readonly isTruncated: boolean },
       UploadError
     >
   >;
-  listUploads(request: ListUploadsRequest): Promise<Result<ListUploadsPage, CommonError>>;
+  listUploads(request: ListUploadsRequest): Promise<Proven<ListUploadsPage, CommonError>>;
 
   // ── listings
   /**
@@ -168,8 +172,8 @@ export interface Engine {
    * is then called for the same names, it uses that page. Does nothing if the bucket may be in several shards.
    */
   beginListing(bucketName: string, names: Omit<ListRequest, 'bucket'>): void;
-  listObjects(request: ListRequest): Promise<Result<ListPage<ListedVersion>, CommonError>>;
-  listVersions(request: ListVersionsRequest): Promise<Result<ListVersionsPage, CommonError>>;
+  listObjects(request: ListRequest): Promise<Proven<ListPage<ListedVersion>, CommonError>>;
+  listVersions(request: ListVersionsRequest): Promise<Proven<ListVersionsPage, CommonError>>;
 }
 
 /** Returned by a read that could not prove that the copies of DIRECTORY which authorised it are current. */

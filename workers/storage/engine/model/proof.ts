@@ -3,7 +3,7 @@
  * knows no later change of the bucket and no later revocation. A write that DIRECTORY's primary authorised needs one as well,
  * because it may wait before it is committed. docs/design/replicas.md, "Writes and listings".
  */
-import type { Bucket, IdentityProof, Proof } from './versions.ts';
+import type { Bucket, IdentityProof } from './versions.ts';
 
 /** The generations of a bucket and of identity that a shard knows. An unknown one proves nothing. */
 export interface ShardGenerations {
@@ -33,42 +33,26 @@ export interface ProofGuard {
   /**
    * Whether the guard refuses a shard that does not know a generation. Rows of the primary were current when they were read, and a
    * later revocation gives the shard a generation. A later change of a bucket whose generation is unknown does not: until
-   * `levelGeneration` has repaired the shard, `BucketWaiter` detects such a change, but a guard does not.
+   * `levelGeneration` has repaired the shard, `guardedWrite` detects such a change, but a guard does not.
    */
   readonly refusesUnknown: boolean;
 }
 
-/** The guard of a write. A proof that was held before still needs it, because another request may have revoked the right since. */
+/** The guard of a write. Every write of a request needs it, because another request may have revoked the right since the last one. */
 export const proofGuardOf = ({ proof, generation }: Bucket): ProofGuard | null =>
   proof === undefined ? null : { generation, identity: proof.identity, refusesUnknown: proof.isPrimary !== true };
 
-export function holdProof({ proof }: Bucket): void {
-  if (proof?.state === 'open') proof.state = 'held';
-}
+/** The result of a call that a shard refused, or that nothing proved, so that it had no effect. */
+export const REFUSED = {
+  ok: false,
+  error: { kind: 'unavailable', reason: 'a copy of DIRECTORY is out of date' },
+  proof: 'refused',
+} as const;
 
-const UNPROVEN = { ok: false, error: { kind: 'unavailable', reason: 'a copy of DIRECTORY is out of date' } } as const;
+/** Whether a bucket may be used only after a shard has proven that its copy is current. Rows of the primary were current when read. */
+export const needsProof = ({ proof }: Bucket): boolean => proof !== undefined && proof.isPrimary !== true;
 
-function refuse(proof: Proof): typeof UNPROVEN {
-  proof.state = 'refused';
-  return UNPROVEN;
-}
-
-/**
- * Refuses a bucket whose copy needs a proof and is not proven.
- * @returns null if the bucket was read from the primary or its copy is proven.
- */
-export const refuseUnproven = ({ proof }: Bucket): typeof UNPROVEN | null =>
-  proof === undefined || proof.isPrimary || proof.state === 'held' ? null : refuse(proof);
-
-/**
- * Refuses a bucket because a later change or revocation is known.
- * @returns null if the bucket has no proof.
- */
-export const refuseStale = ({ proof }: Bucket): typeof UNPROVEN | null => (proof ? refuse(proof) : null);
-
-/** Whether an item of a request was not decided because the proof of the bucket was refused. */
-export const isUnproven = (error: { readonly kind: string; readonly reason?: string }): boolean =>
-  error.kind === UNPROVEN.error.kind && error.reason === UNPROVEN.error.reason;
+export const held = <T>(value: T) => ({ ok: true, value, proof: 'held' }) as const;
 
 /**
  * Gives a reloaded bucket the proof of the bucket that was authorised.

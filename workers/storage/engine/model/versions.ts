@@ -21,7 +21,7 @@ export interface Bucket {
   readonly placement: Placement;
   /** Number of changes of the bucket. If a shard has a higher number, this copy is out of date. */
   readonly generation: number;
-  /** State of the proof that a request needs. Absent if the request is authorised for its one effect soon after. */
+  /** What a shard has to prove before the request takes effect. Absent if the request is authorised for its one effect soon after. */
   readonly proof?: Proof;
 }
 
@@ -36,8 +36,8 @@ export interface IdentityProof {
 }
 
 /**
- * Whether the rows of DIRECTORY that authorised a request are current. The first successful call of a shard decides for copies. Each
- * later write of the request is compared with the shard again, because it may have waited.
+ * The rows of DIRECTORY that authorised a request. A shard proves that they are current. Each write is compared with the shard,
+ * because it may have waited.
  */
 export interface Proof {
   /** Set if the rows are from DIRECTORY's primary. They were current when they were read. */
@@ -46,9 +46,19 @@ export interface Proof {
    * Generation of identity in the copy that had the credential. Null without a credential, and for a POST form that is not read
    * yet.
    */
-  identity: IdentityProof | null;
-  state: 'open' | 'held' | 'refused';
+  readonly identity: IdentityProof | null;
 }
+
+/**
+ * What a call of a shard showed about the rows of DIRECTORY that authorised it. `held`: they were current. `refused`: the shard
+ * knows a later change or revocation, or cannot tell, and nothing took effect. `open`: the shard did not compare them.
+ */
+export type ProofState = 'open' | 'held' | 'refused';
+
+/** A result, and what the call proved. An error without `proof` is `open`. */
+export type Proven<T, E> =
+  | { readonly ok: true; readonly value: T; readonly proof: 'open' | 'held' }
+  | { readonly ok: false; readonly error: E; readonly proof?: ProofState | undefined };
 
 export interface Placement {
   readonly version: number;

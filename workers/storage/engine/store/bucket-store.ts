@@ -8,7 +8,7 @@ import { prepare, type RowOf, readFirst, statement } from '../../../shared/store
 import { formatSlotMap, initialSlotStates, parseSlotMap } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Bucket, Unavailable } from '../model/contract.ts';
-import { readRows, runRepeatable, toUnavailable } from './database.ts';
+import { readRows, runRepeatable, runRepeatableNamed, toUnavailable } from './database.ts';
 import { bucket } from './directory-schema.ts';
 import { IS_CLAIMED } from './journal-store.ts';
 import { bucket as shardBucket } from './schema.ts';
@@ -97,16 +97,19 @@ const insertUnlessTaken = statement<NewBucket>(
    WHERE NOT EXISTS (SELECT 1 FROM bucket WHERE name = :name) AND (SELECT count(*) FROM bucket WHERE owner_id = :owner_id) < :limit`,
 );
 
-/** Inserts the row of a bucket, unless the name is taken or the owner has too many buckets. Idempotent. */
+/**
+ * Inserts the row of a bucket, unless the name is taken or the owner has too many buckets. Idempotent. `holder` has the bucket that
+ * has the name now.
+ */
 export function insertBucket(context: EngineContext, bucket: BucketRecord, limit: number) {
   const { name, region, versioning, bucketId: bucket_id, ownerId: owner_id, createdAt: created_at } = bucket;
   const slots = formatSlotMap(bucket.placement.shards);
   const configuration = JSON.stringify(bucket.configuration);
   const row = { name, bucket_id, owner_id, created_at, region, versioning, slots, configuration };
-  return runRepeatable<BucketRow>(context, context.directory, [
-    prepare(context.directory, insertUnlessTaken, { ...row, limit }),
-    prepare(context.directory, findByName, { name }),
-  ]);
+  return runRepeatableNamed<{ inserted: object; holder: BucketRow }>(context, context.directory, {
+    inserted: prepare(context.directory, insertUnlessTaken, { ...row, limit }),
+    holder: prepare(context.directory, findByName, { name }),
+  });
 }
 
 type ShardRow = Omit<RowOf<typeof shardBucket>, 'n' | 'seal' | 'newest'>;
@@ -130,8 +133,7 @@ const insertIfClaimed = statement<ShardRow>(
 );
 
 /**
- * Registers a bucket in a shard if the shard is claimed. Idempotent; leaves seals in place. The third statement returns whether the
- * shard is claimed.
+ * Registers a bucket in a shard if the shard is claimed. Idempotent; leaves seals in place. `claim` has whether the shard is claimed.
  */
 export function insertShardBucket(context: EngineContext, shard: number, bucket: BucketRecord) {
   const database = databaseOf(context, shard);
@@ -140,14 +142,12 @@ export function insertShardBucket(context: EngineContext, shard: number, bucket:
   // True if the shard's row has an older state of versioning. Only then is it updated, so that an older state never replaces a
   // newer one.
   const isOlder = and(eq(shardBucket.bucketId, bucketId), lt(shardBucket.versioningSeq, versioningSeq));
-  return runRepeatable(context, database, [
-    prepare(database, insertIfClaimed, toShardRow(bucket, shard)),
-    toStatement(
-      database,
-      drizzle(database).update(shardBucket).set({ versioning, versioningSeq, objectLock }).where(isOlder),
-    ),
-    database.prepare(`SELECT ${IS_CLAIMED} AS is_claimed`),
-  ]);
+  const update = drizzle(database).update(shardBucket).set({ versioning, versioningSeq, objectLock }).where(isOlder);
+  return runRepeatableNamed<{ inserted: object; updated: object; claim: { is_claimed: number } }>(context, database, {
+    inserted: prepare(database, insertIfClaimed, toShardRow(bucket, shard)),
+    updated: toStatement(database, update),
+    claim: database.prepare(`SELECT ${IS_CLAIMED} AS is_claimed`),
+  });
 }
 
 /** Raises a generation. SQLite's `max` of a number and NULL is NULL, so an unknown generation stays unknown. */
@@ -234,8 +234,7 @@ function toColumns(change: BucketChange) {
 }
 
 /**
- * Changes the bucket's row in DIRECTORY, unless the row's generation is not `from`. The second statement returns the row if the
- * bucket exists.
+ * Changes the bucket's row in DIRECTORY, unless the row's generation is not `from`. `found` has the row if the bucket exists.
  */
 export function updateBucket(
   context: EngineContext,
@@ -258,13 +257,13 @@ const readUse = statement<{ bucketId: string }>(
   'SELECT seal, EXISTS (SELECT 1 FROM version WHERE bucket = b.n) AS is_used FROM bucket b WHERE bucket_id = :bucketId',
 );
 
-/** Seals the bucket in a shard, and registers it there if necessary. The second statement returns whether the bucket is in use. */
+/** Seals the bucket in a shard, and registers it there if necessary. `use` has the seal, and whether the bucket is in use. */
 export function sealShardBucket(context: EngineContext, shard: number, bucket: BucketRecord, seal: string) {
   const database = databaseOf(context, shard);
-  return runRepeatable(context, database, [
-    prepare(database, sealBucket, { ...toShardRow(bucket, shard), seal }),
-    prepare(database, readUse, { bucketId: bucket.bucketId }),
-  ]);
+  return runRepeatableNamed<{ sealed: object; use: { seal: string; is_used: number } }>(context, database, {
+    sealed: prepare(database, sealBucket, { ...toShardRow(bucket, shard), seal }),
+    use: prepare(database, readUse, { bucketId: bucket.bucketId }),
+  });
 }
 
 /** Removes exactly this seal. A seal of another delete stays. */
@@ -289,15 +288,14 @@ export async function findSeal(
 }
 
 /**
- * The last step of a bucket's delete. Has no effect if the delete's seal was broken. The second statement returns the row if the
- * bucket still exists.
+ * The last step of a bucket's delete. Has no effect if the delete's seal was broken. `found` has the row if the bucket still exists.
  */
 export const removeBucket = (context: EngineContext, bucketId: string, sealEpoch: number) =>
   runAndFind(context, bucketId, drizzle(context.directory).delete(bucket).where(isSealedIn(bucketId, sealEpoch)));
 
 /**
- * Advances the seal epoch before a seal is broken, so that the delete which set the seal cannot finish. The second statement
- * returns the row if the bucket still exists.
+ * Advances the seal epoch before a seal is broken, so that the delete which set the seal cannot finish. `found` has the row if the
+ * bucket still exists.
  */
 export function advanceSealEpoch(context: EngineContext, bucketId: string, sealEpoch: number) {
   const advance = drizzle(context.directory)
@@ -311,7 +309,7 @@ const isSealedIn = (bucketId: string, sealEpoch: number) =>
 
 /** Runs an idempotent change of a bucket's row and reads the row, in one batch. */
 const runAndFind = (context: EngineContext, bucketId: string, change: Query) =>
-  runRepeatable<BucketRow>(context, context.directory, [
-    toStatement(context.directory, change),
-    prepare(context.directory, findById, { bucketId }),
-  ]);
+  runRepeatableNamed<{ changed: object; found: BucketRow }>(context, context.directory, {
+    changed: toStatement(context.directory, change),
+    found: prepare(context.directory, findById, { bucketId }),
+  });

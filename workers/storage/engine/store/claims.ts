@@ -53,7 +53,7 @@ export async function introduceBucket(
   for (;;) {
     const inserted = await insertShardBucket(context, shard, bucket);
     if (!inserted.ok) return err(toUnavailable(inserted.error));
-    if (inserted.value[2]?.results[0]?.is_claimed === 1) return ok(null);
+    if (inserted.value.claim.results[0]?.is_claimed === 1) return ok(null);
     const claimed = await claimShard(context, shard);
     if (!claimed.ok) return claimed;
   }

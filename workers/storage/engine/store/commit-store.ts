@@ -6,10 +6,11 @@
  * the version, slot.
  */
 
+import { slotOf } from '../../domain/slots.ts';
 import { orderBoundsOfSecond, toVersionOrder } from '../../domain/version-order.ts';
 import type { WrittenBlob } from '../blobs/write-body.ts';
-import type { Condition, StoredVersion, VersionFacts, Versioning } from '../model/contract.ts';
-import type { ProofGuard } from '../model/proof.ts';
+import type { Bucket, Condition, StoredVersion, VersionFacts } from '../model/contract.ts';
+import { type ProofGuard, proofGuardOf } from '../model/proof.ts';
 import { IS_BEING_REBUILT, toHex } from './database.ts';
 import { insertEventsSql, type NewEvent } from './event-store.ts';
 import { removedSql } from './journal-store.ts';
@@ -29,19 +30,17 @@ export type CommitData =
       readonly statements: (prepare: Prepare) => D1PreparedStatement[];
     };
 
-export interface CommitRequest {
-  readonly bucketId: string;
-  readonly slot: number;
-  readonly versioning: Versioning;
+/** A version to commit. */
+export interface Commit {
+  readonly bucket: Bucket;
   readonly facts: VersionFacts;
   readonly data: CommitData;
   readonly condition: Condition | undefined;
   readonly nowMs: number;
   /** Event to store with the version; null if no notification rule of the bucket selects it. */
   readonly event: NewEvent | null;
-  readonly proof: ProofGuard | null;
   /** Further reasons to refuse the commit, as SQL arms of a CASE. */
-  readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] };
+  readonly furtherGuards?: { readonly sql: string; readonly parameters: readonly unknown[] } | undefined;
 }
 
 export type Prepare = (sql: string, ...further: unknown[]) => D1PreparedStatement;
@@ -122,20 +121,20 @@ const INSERT_EVENT = insertEventsSql(
   'bucket b WHERE b.bucket_id = ?1',
 );
 
-export function commitStatements(database: D1Database, request: CommitRequest): D1PreparedStatement[] {
-  const { facts, data } = request;
-  const head = [request.bucketId, facts.name, toVersionOrder(facts.versionId), request.slot];
+export function commitStatements(database: D1Database, commit: Commit): D1PreparedStatement[] {
+  const { bucket, facts, data } = commit;
+  const head = [bucket.bucketId, facts.name, toVersionOrder(facts.versionId), slotOf(facts.name)];
   const prepare: Prepare = (sql, ...further) => bindNamed(database, sql, [...head, ...further]);
   return [
-    guardStatement(prepare, request),
+    guardStatement(prepare, commit),
     countStatement(prepare, facts, data),
     prepare(REFUSE_OVER_QUOTA),
     insertVersion(prepare, facts, data),
-    ...dataStatements(prepare, request),
+    ...dataStatements(prepare, commit),
     // A `null` version replaces the previous one. The removal comes last, because the removed version may be the source of the
     // copy.
-    ...(facts.isNull ? removeNullStatements(prepare, request.nowMs) : []),
-    ...(request.event ? [prepare(INSERT_EVENT, request.event.kind, JSON.stringify(request.event.facts))] : []),
+    ...(facts.isNull ? removeNullStatements(prepare, commit.nowMs) : []),
+    ...(commit.event ? [prepare(INSERT_EVENT, commit.event.kind, JSON.stringify(commit.event.facts))] : []),
   ];
 }
 
@@ -172,14 +171,14 @@ export function proofGuards(proof: ProofGuard | null, next: number) {
   };
 }
 
-function guardStatement(prepare: Prepare, request: CommitRequest): D1PreparedStatement {
-  const further = request.furtherGuards ?? { sql: '', parameters: [] };
-  const proof = proofGuards(request.proof, 6 + further.parameters.length);
-  const condition = conditionGuards(request.condition, 6 + further.parameters.length + proof.parameters.length);
+function guardStatement(prepare: Prepare, commit: Commit): D1PreparedStatement {
+  const further = commit.furtherGuards ?? { sql: '', parameters: [] };
+  const proof = proofGuards(proofGuardOf(commit.bucket), 6 + further.parameters.length);
+  const condition = conditionGuards(commit.condition, 6 + further.parameters.length + proof.parameters.length);
   const same = `c.bucket = b.n AND c.name = ${NAME}`;
-  const source = request.data.kind === 'reference' ? request.data.source : null;
+  const source = commit.data.kind === 'reference' ? commit.data.source : null;
   const parameters: unknown[] = [
-    ...[request.versioning, ...further.parameters],
+    ...[commit.bucket.versioning, ...further.parameters],
     ...[...proof.parameters, ...condition.parameters],
   ];
   let sourceArm = '';
@@ -216,16 +215,15 @@ const countStatement = (prepare: Prepare, facts: VersionFacts, data: CommitData)
  * Inserts the records of blobs and extents. The version's own row has the data of a small object, and the place of an object in a
  * single blob.
  */
-function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedStatement[] {
-  const objectId = toHex(request.facts.objectId);
-  const { data } = request;
+function dataStatements(prepare: Prepare, { facts, data, nowMs }: Commit): D1PreparedStatement[] {
+  const objectId = toHex(facts.objectId);
   switch (data.kind) {
     case 'none':
     case 'inline':
       return [];
     case 'blobs': {
       const blobs = JSON.stringify(toBlobRows(data.blobs));
-      const inserted = prepare(insertBlobsSql('?5', '?6', 'object'), blobs, request.nowMs);
+      const inserted = prepare(insertBlobsSql('?5', '?6', 'object'), blobs, nowMs);
       if (data.blobs.length === 1) return [inserted];
       return [
         inserted,
@@ -245,7 +243,7 @@ function dataStatements(prepare: Prepare, request: CommitRequest): D1PreparedSta
            FROM extent WHERE object_id = unhex(?6)`,
           objectId,
           toHex(data.source.objectId),
-          request.facts.partCount === null ? 0 : 1,
+          facts.partCount === null ? 0 : 1,
         ),
       ];
     case 'upload':

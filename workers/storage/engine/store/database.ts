@@ -1,5 +1,9 @@
-/** Calls of D1. Every call has a time limit, and each kind of failure has a name. */
+/**
+ * Calls of D1. Every call has a time limit, and each kind of failure has a name. A database that was put back to an earlier state
+ * throws.
+ */
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { findMisconfigured } from '../../../shared/settings/settings.ts';
 import { type EngineContext, inTime } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
 import type { ShardGenerations } from '../model/proof.ts';
@@ -41,6 +45,7 @@ async function call<T>(context: EngineContext, work: () => Promise<T>): Promise<
     if (value === LATE) return err({ kind: 'unknown', reason: 'the database did not answer in time' });
     return ok(value as T);
   } catch (error) {
+    if (findMisconfigured(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const reason = /CHECK constraint failed: (\w+)/.exec(message)?.[1];
     return err(
@@ -68,6 +73,35 @@ export async function readRows<R = Row>(
     if (answer.ok) return ok(answer.value.results);
     if (attempt > 0) return err({ kind: 'unavailable', reason: answer.error.reason });
   }
+}
+
+/** Statements of one batch by name. They run in the order of the names. */
+export type Named<Rows extends Record<string, object>> = { readonly [Name in keyof Rows]: D1PreparedStatement };
+export type NamedResults<Rows extends Record<string, object>> = { readonly [Name in keyof Rows]: D1Result<Rows[Name]> };
+
+function byName<Rows extends Record<string, object>>(
+  statements: Named<Rows>,
+  results: readonly D1Result<unknown>[],
+): NamedResults<Rows> {
+  return Object.fromEntries(Object.keys(statements).map((name, index) => [name, results[index]])) as NamedResults<Rows>;
+}
+
+/** Runs statements as one transaction. @returns the result of each statement by its name. @throws if the database fails. */
+export async function batchNamed<Rows extends Record<string, object>>(
+  database: D1Database,
+  statements: Named<Rows>,
+): Promise<NamedResults<Rows>> {
+  return byName<Rows>(statements, await database.batch(Object.values(statements)));
+}
+
+/** Runs an idempotent batch like `runRepeatable`. @returns the result of each statement by its name. */
+export async function runRepeatableNamed<Rows extends Record<string, object>>(
+  context: EngineContext,
+  database: D1Database,
+  statements: Named<Rows>,
+): Promise<Result<NamedResults<Rows>, DatabaseFailure>> {
+  const answer = await runRepeatable<unknown>(context, database, Object.values(statements));
+  return answer.ok ? ok(byName<Rows>(statements, answer.value)) : answer;
 }
 
 /** Runs an idempotent batch, with at most three attempts. */

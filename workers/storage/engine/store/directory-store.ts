@@ -5,6 +5,7 @@ import { readAll, readFirst, statement } from '../../../shared/stores/statement.
 import { formatSlotMap, SLOT_COUNT } from '../../domain/slots.ts';
 import type { EngineContext } from '../model/context.ts';
 import type { Versioning } from '../model/contract.ts';
+import { type Column, hasBlob, toHexRows, toReadSql, toValueSql } from './blob-columns.ts';
 import type { Row } from './database.ts';
 import { bucket as directoryBucket } from './directory-schema.ts';
 import { bucket as shardBucket } from './schema.ts';
@@ -14,15 +15,18 @@ const quote = (identifier: string): string => `"${identifier.replaceAll('"', '""
 
 const listTables = statement<Record<never, never>, { name: string }>(
   `SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' AND substr(name, 1, 4) <> '_cf_'
-   AND name <> 'd1_migrations' ORDER BY name`,
+   AND name NOT IN ('d1_migrations', 'age', 'directory_change') ORDER BY name`,
 );
-const listColumns = statement<{ table: string }, { name: string }>('SELECT name FROM pragma_table_info(:table)');
+const listColumns = statement<{ table: string }, Column>('SELECT name, type FROM pragma_table_info(:table)');
 
 const listParents = statement<{ table: string }, { parent: string }>(
   'SELECT "table" AS parent FROM pragma_foreign_key_list(:table)',
 );
 
-/** Lists the names of all tables of DIRECTORY. Each table comes after those to which its foreign keys refer. */
+/**
+ * Lists the names of the tables of DIRECTORY, without those of its age and its change records. Each table comes after those to which
+ * its foreign keys refer.
+ */
 export async function listDirectoryTables({ directory }: EngineContext): Promise<string[]> {
   const ordered = new Set<string>();
   const add = async (table: string): Promise<void> => {
@@ -35,6 +39,8 @@ export async function listDirectoryTables({ directory }: EngineContext): Promise
 }
 
 const ROWS_PAGE = 1000;
+/** Rows of a table with BLOBs, which have up to 64 KB each. */
+const LARGE_ROWS_PAGE = 50;
 
 /**
  * Reads a page of a table of DIRECTORY.
@@ -46,24 +52,30 @@ export async function readDirectoryPage(
   table: string,
   after: number,
 ): Promise<{ readonly rows: Row[]; readonly next: number | null }> {
+  const columns = await readAll(context.directory, listColumns, { table });
+  const limit = hasBlob(columns) ? LARGE_ROWS_PAGE : ROWS_PAGE;
   const page = statement<{ after: number; limit: number }, Row>(
-    `SELECT rowid AS row_id_, * FROM ${quote(table)} WHERE rowid > :after ORDER BY rowid LIMIT :limit`,
+    `SELECT t.rowid AS row_id_, ${columns.map(toReadSql).join(', ')} FROM ${quote(table)} t WHERE t.rowid > :after
+     ORDER BY t.rowid LIMIT :limit`,
   );
-  const results = await readAll(context.directory, page, { after, limit: ROWS_PAGE });
+  const results = await readAll(context.directory, page, { after, limit });
   const rows = results.map(({ row_id_: _, ...row }) => row);
   const last = results.at(-1);
-  return { rows, next: results.length < ROWS_PAGE || !last ? null : Number(last.row_id_) };
+  return { rows, next: results.length < limit || !last ? null : Number(last.row_id_) };
 }
 
 /** Restores rows, replacing existing ones with the same keys. Ignores columns that the table no longer has. */
 export async function restoreDirectoryRows(context: EngineContext, table: string, rows: readonly Row[]): Promise<void> {
-  const columns = (await readAll(context.directory, listColumns, { table }))
-    .map(({ name }) => name)
-    .filter((name) => rows[0] && name in rows[0]);
+  const columns = (await readAll(context.directory, listColumns, { table })).filter(
+    ({ name }) => rows[0] && name in rows[0],
+  );
   if (columns.length === 0) return;
-  const values = columns.map((column) => `a.value->>'$."${column}"'`);
-  const sql = `INSERT OR REPLACE INTO ${quote(table)}(${columns.map(quote).join(', ')}) SELECT ${values.join(', ')} FROM json_each(?1) a`;
-  await context.directory.batch(toParameters(rows).map((parameter) => context.directory.prepare(sql).bind(parameter)));
+  const values = columns.map(toValueSql);
+  const names = columns.map(({ name }) => quote(name)).join(', ');
+  const sql = `INSERT OR REPLACE INTO ${quote(table)}(${names}) SELECT ${values.join(', ')} FROM json_each(?1) a`;
+  await context.directory.batch(
+    toParameters(toHexRows(columns, rows)).map((parameter) => context.directory.prepare(sql).bind(parameter)),
+  );
 }
 
 const findAnyRow = statement<Record<never, never>, { found: number }>(
@@ -140,7 +152,7 @@ export async function alignDirectoryBuckets(context: EngineContext): Promise<num
         .values({ ...facts, ...more, name, bucketId, ownerId, versioningSeq })
         .onConflictDoNothing(),
     ]);
-    if (updated.meta.changes === 0) recovered += inserted.meta.changes;
+    if (updated.meta.changes === 0 && inserted.meta.changes > 0) recovered++;
   }
   return recovered;
 }

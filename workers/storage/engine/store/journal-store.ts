@@ -65,14 +65,25 @@ export async function advanceEpoch(context: EngineContext, shard: number, above 
   return (await statement.first<number>('epoch')) ?? 0;
 }
 
-export function epochStatement(database: D1Database, nowMs: number, above: number): D1PreparedStatement {
+/**
+ * Starts a new epoch, unless the database has an earlier one than the locations: it was put back to an earlier state, which a new
+ * epoch would hide.
+ * @param outside the latest epoch of the locations. @returns null if the database is older.
+ */
+export async function advanceEpochFrom(context: EngineContext, shard: number, outside: number): Promise<number | null> {
+  const statement = epochStatement(databaseOf(context, shard), context.now(), 0, outside);
+  return await statement.first<number>('epoch');
+}
+
+export function epochStatement(database: D1Database, nowMs: number, above: number, atLeast = 0): D1PreparedStatement {
   const now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
   return database
     .prepare(
       `INSERT INTO task(name, state, updated_at) VALUES ('journal', MAX(${now}, ?2 + 1), ?1) ON CONFLICT(name) DO UPDATE
-       SET state = MAX(CAST(state AS INTEGER) + 1, ${now}, ?2 + 1), updated_at = ?1 RETURNING CAST(state AS INTEGER) AS epoch`,
+       SET state = MAX(CAST(state AS INTEGER) + 1, ${now}, ?2 + 1), updated_at = ?1 WHERE CAST(state AS INTEGER) >= ?3
+       RETURNING CAST(state AS INTEGER) AS epoch`,
     )
-    .bind(nowMs, above);
+    .bind(nowMs, above, atLeast);
 }
 
 /** Whether the shard has changes since the epoch `flushed` that the journal does not contain. */

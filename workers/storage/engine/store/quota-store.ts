@@ -10,7 +10,7 @@ import type { Result } from '../../../shared/pure/result.ts';
 import { prepare, readAll, statement } from '../../../shared/stores/statement.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { Unavailable } from '../model/contract.ts';
-import { type DatabaseFailure, readRows, runRepeatable } from './database.ts';
+import { type DatabaseFailure, readRows, runRepeatable, runRepeatableNamed } from './database.ts';
 import { IS_CLAIMED } from './journal-store.ts';
 import { toParameters } from './table-rows.ts';
 import { isCurrent } from './version-sql.ts';
@@ -132,12 +132,12 @@ export async function freezeShare(
 ): Promise<Result<QuotaRow | null, DatabaseFailure>> {
   const database = databaseOf(context, shard);
   const key = keyOf(subject);
-  const done = await runRepeatable<QuotaRow>(context, database, [
-    database.prepare(insertSql(IS_CLAIMED)).bind(JSON.stringify([toItem(subject)])),
-    prepare(database, freeze, { ...key, lease }),
-    prepare(database, findRow, key),
-  ]);
-  return done.ok ? { ok: true, value: done.value[2]?.results[0] ?? null } : done;
+  const done = await runRepeatableNamed<{ inserted: object; frozen: object; share: QuotaRow }>(context, database, {
+    inserted: database.prepare(insertSql(IS_CLAIMED)).bind(JSON.stringify([toItem(subject)])),
+    frozen: prepare(database, freeze, { ...key, lease }),
+    share: prepare(database, findRow, key),
+  });
+  return done.ok ? { ok: true, value: done.value.share.results[0] ?? null } : done;
 }
 
 export interface Share {

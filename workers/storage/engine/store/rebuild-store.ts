@@ -34,9 +34,25 @@ export async function clearShard(context: EngineContext, shard: number): Promise
   ]);
 }
 
+/**
+ * Prepares a database that was put back to an earlier state for the replay of its journal. Its buckets are sealed until the end. What
+ * changed without the journal since, is unknown: the generations of the buckets and of identity.
+ */
+export async function prepareReplay(context: EngineContext, shard: number): Promise<void> {
+  const database = databaseOf(context, shard);
+  await database.batch([
+    database.prepare(
+      `UPDATE bucket AS b SET generation = NULL, seal = '${REBUILD_SEAL}' || COALESCE(b.seal, '') WHERE NOT ${IS_BEING_REBUILT}`,
+    ),
+    database.prepare('DELETE FROM identity'),
+    database.prepare('DELETE FROM change WHERE epoch = 0'),
+    database.prepare("DELETE FROM task WHERE name IN ('snapshot', 'rebuild') OR name LIKE 'found %'"),
+  ]);
+}
+
 /** Deletes the records of removed versions at the end of a rebuild. During it they prevent the recovery of those versions. */
 export async function forgetRemoved(context: EngineContext, shard: number): Promise<void> {
-  await databaseOf(context, shard).prepare('DELETE FROM change').run();
+  await databaseOf(context, shard).prepare('DELETE FROM change WHERE epoch = 0').run();
 }
 
 /**
@@ -57,17 +73,25 @@ export async function dropUnreferenced(context: EngineContext, shard: number, pa
 /**
  * Puts the rebuilt shard into use, recounts its quotas, and deletes the progress of the rebuild.
  * @param above latest epoch of the journal before the rebuild; the new one must be greater.
+ * @param isReplayed whether the database was put back and its journal replayed.
  */
-export async function claimRebuilt(context: EngineContext, shard: number, above: number): Promise<void> {
+export async function claimRebuilt(
+  context: EngineContext,
+  shard: number,
+  above: number,
+  isReplayed: boolean,
+): Promise<void> {
   const database = databaseOf(context, shard);
   const quotas = await listQuotas(context);
+  // Versions from snapshot and journal need no journal entry. A database that was put back may have others, acknowledged after the
+  // restore and before it was found out, so the next journal has everything since the restored state.
+  const flushed = database
+    .prepare(`INSERT OR REPLACE INTO task(name, state, updated_at) SELECT 'journal flushed', ${EPOCH}, ?1`)
+    .bind(context.now());
   await database.batch([
     ...quotaStatements(database, quotas),
     epochStatement(database, context.now(), above),
-    // The restored versions need no journal entry: they are in the snapshot and the journal that they came from.
-    database
-      .prepare(`INSERT OR REPLACE INTO task(name, state, updated_at) SELECT 'journal flushed', ${EPOCH}, ?1`)
-      .bind(context.now()),
+    ...(isReplayed ? [] : [flushed]),
     database.prepare(
       `UPDATE bucket AS b SET seal = NULLIF(substr(b.seal, ${REBUILD_SEAL.length + 1}), '') WHERE ${IS_BEING_REBUILT}`,
     ),

@@ -6,8 +6,10 @@
  * bucket, or the wrong database is bound. If a location has a later epoch than the database, the database is an older
  * copy that lacks objects acknowledged since. In both cases nothing is deleted, packed or journalled.
  */
-import { countLocations, settleQuorum } from '../../../shared/stores/quorum.ts';
-import { askEach, databaseOf, type EngineContext, locationCall } from '../model/context.ts';
+import { putForwardInQuorum } from '../../../shared/stores/forward-object.ts';
+import { OlderStoreError } from '../../../shared/stores/store-age.ts';
+import { askEach, databaseOf, type EngineContext, locationCall, toLocations } from '../model/context.ts';
+import { advanceEpochFrom } from './journal-store.ts';
 
 interface ShardOwner {
   readonly id: string;
@@ -23,7 +25,7 @@ async function readTaskState(context: EngineContext, shard: number, name: string
   return databaseOf(context, shard).prepare(sql).bind(name).first<string>('state');
 }
 
-const readEpoch = async (context: EngineContext, shard: number): Promise<number> =>
+export const readEpoch = async (context: EngineContext, shard: number): Promise<number> =>
   Number((await readTaskState(context, shard, 'journal')) ?? 0);
 
 async function readOwnerObject(bucket: R2Bucket, shard: number): Promise<ShardOwner | null> {
@@ -60,25 +62,35 @@ export async function claimLocations(context: EngineContext, shard: number): Pro
   return true;
 }
 
+/** Reads the latest epoch that the locations have. @returns 0 if they have none. */
+export async function readOutsideEpoch(context: EngineContext, shard: number): Promise<number> {
+  const answers = await askEach(context, (bucket) => locationCall(context, readOwnerObject(bucket, shard)));
+  return Math.max(0, ...answers.map(({ answer }) => answer?.epoch ?? 0));
+}
+
+/**
+ * Starts a new epoch of the journal, and records it in a quorum of the locations.
+ * @returns its number. @throws OlderStoreError if the database has an earlier epoch than the locations.
+ */
+export async function beginEpoch(context: EngineContext, shard: number): Promise<number> {
+  const epoch = await advanceEpochFrom(context, shard, await readOutsideEpoch(context, shard));
+  if (epoch === null) throw new OlderStoreError(`OBJECTS_${shard}`);
+  await recordEpoch(context, shard, epoch);
+  return epoch;
+}
+
 /**
  * Records the present epoch of the journal in a quorum of the locations, before a page of the epoch is written. An earlier epoch in
- * another location raises no doubt.
+ * another location raises no doubt. The epoch of a location never falls, so that it shows that a database is older.
  */
-export async function recordEpoch(context: EngineContext, shard: number, epoch: number): Promise<void> {
-  const bytes = JSON.stringify({ id: await ensureId(context, shard), epoch } satisfies ShardOwner);
-  let failure: unknown;
-  const writes = context.locations.map((bucket) =>
-    bucket.put(keyOf(shard), bytes).then(
-      () => true,
-      (error: unknown) => {
-        failure = error;
-        return false;
-      },
-    ),
+async function recordEpoch(context: EngineContext, shard: number, epoch: number): Promise<void> {
+  const owner: ShardOwner = { id: await ensureId(context, shard), epoch };
+  await putForwardInQuorum(
+    toLocations(context),
+    keyOf(shard),
+    owner,
+    (present) => present.id === owner.id && present.epoch >= epoch,
   );
-  const patience = { leftMs: context.limits.lateLocationMs };
-  const done = await settleQuorum(context.locations, writes, context.quorum, patience);
-  if (countLocations(done) < context.quorum) throw failure;
 }
 
 /**

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import type { SlotState } from '../../domain/slots.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { BucketRecord } from './bucket-store.ts';
-import type { Row } from './database.ts';
+import { batchNamed, type Row } from './database.ts';
 import { changeSql } from './journal-store.ts';
 import { slotChangeSql } from './quota-store.ts';
-import { columnsOf, insertRows, type Table, toParameters } from './table-rows.ts';
+import { columnsOf, insertRows, toParameters } from './table-rows.ts';
 
 const BUCKET = '(SELECT n FROM bucket WHERE bucket_id = ?1)';
 
@@ -110,6 +110,12 @@ export interface SlotCopy {
   readonly mend: (rows: readonly Row[]) => Promise<readonly Row[]>;
 }
 
+/** The rows of a page of names. */
+type SlotPage = Record<
+  'names' | 'versions' | 'uploads' | 'parts' | 'extents' | 'blobs' | 'bucket' | 'shared',
+  Record<string, string | number | null>
+>;
+
 /**
  * Copies a page of names with all their rows, and compares the inline bytes that the target stored with those that were sent.
  * @returns the last name (hex), or null at the end.
@@ -126,24 +132,23 @@ export async function copyNames(context: EngineContext, copy: SlotCopy, after: s
   const objects = `SELECT v.object_id FROM ${versions} UNION ALL SELECT p.object_id FROM ${parts}`;
   const extents = `extent e WHERE e.object_id IN (${objects})`;
   const blobs = `SELECT e.blob_id FROM ${extents} UNION SELECT v.blob_id FROM ${versions}`;
-  const pages = await source.batch<Row>([
-    of(`SELECT hex(name) AS name FROM (${NAMES})`),
-    of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
-    of(`SELECT ${columnsOf('upload', 'u', true)} FROM ${uploads}`),
-    of(`SELECT ${columnsOf('part', 'p', true)} FROM ${parts}`),
-    of(`SELECT ${columnsOf('extent', 'e', true)} FROM ${extents}`),
-    of(`SELECT ${columnsOf('blob', 'l', true)} FROM blob l WHERE l.blob_id IN (${blobs})`),
-    source.prepare('SELECT versioning, versioning_seq FROM bucket WHERE bucket_id = ?1').bind(bucketId),
-    of(`UPDATE blob SET is_shared = 1 WHERE is_shared = 0 AND blob_id IN (${blobs})`),
-  ]);
-  const names = pages[0]?.results ?? [];
+  const page = await batchNamed<SlotPage>(source, {
+    names: of(`SELECT hex(name) AS name FROM (${NAMES})`),
+    versions: of(`SELECT ${columnsOf('version', 'v', true)} FROM ${versions}`),
+    uploads: of(`SELECT ${columnsOf('upload', 'u', true)} FROM ${uploads}`),
+    parts: of(`SELECT ${columnsOf('part', 'p', true)} FROM ${parts}`),
+    extents: of(`SELECT ${columnsOf('extent', 'e', true)} FROM ${extents}`),
+    blobs: of(`SELECT ${columnsOf('blob', 'l', true)} FROM blob l WHERE l.blob_id IN (${blobs})`),
+    bucket: source.prepare('SELECT versioning, versioning_seq FROM bucket WHERE bucket_id = ?1').bind(bucketId),
+    shared: of(`UPDATE blob SET is_shared = 1 WHERE is_shared = 0 AND blob_id IN (${blobs})`),
+  });
+  const names = page.names.results;
   if (names.length === 0) return null;
   const target = databaseOf(context, to);
-  const rows = (at: number) => pages[at]?.results ?? [];
-  const insert = (table: Table, at: number) => insertRows(target, table, rows(at));
-  const mended = await copy.mend(rows(1));
+  const [bucket] = page.bucket.results;
+  const mended = await copy.mend(page.versions.results);
   // The target's journal must include the copied rows. Versions are their own change records; uploads get `[name, key]`.
-  const changes = rows(2).map((row) => [row.name, `u${row.upload_id}`]);
+  const changes = page.uploads.results.map((row) => [row.name, `u${row.upload_id}`]);
   await target.batch<Row>([
     // This guard refuses a copy that arrives late, when the slot is already in use.
     target
@@ -155,12 +160,15 @@ export async function copyNames(context: EngineContext, copy: SlotCopy, after: s
     // bucket without versions rely on one row per name.
     target
       .prepare('UPDATE bucket SET versioning = ?2, versioning_seq = ?3 WHERE bucket_id = ?1 AND versioning_seq < ?3')
-      .bind(bucketId, rows(6)[0]?.versioning, rows(6)[0]?.versioning_seq),
-    ...insertRows(target, 'blob', rows(5), { changed: { is_shared: '1' }, onConflict: 'UPDATE SET is_shared = 1' }),
+      .bind(bucketId, bucket?.versioning, bucket?.versioning_seq),
+    ...insertRows(target, 'blob', page.blobs.results, {
+      changed: { is_shared: '1' },
+      onConflict: 'UPDATE SET is_shared = 1',
+    }),
     ...insertRows(target, 'version', mended),
-    ...insert('upload', 2),
-    ...insert('part', 3),
-    ...insert('extent', 4),
+    ...insertRows(target, 'upload', page.uploads.results),
+    ...insertRows(target, 'part', page.parts.results),
+    ...insertRows(target, 'extent', page.extents.results),
     ...toParameters(changes).map((parameter) =>
       target
         .prepare(changeSql(`SELECT ${BUCKET}, unhex(a.value->>0), a.value->>1 FROM json_each(?2) a`))

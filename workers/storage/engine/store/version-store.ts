@@ -4,7 +4,7 @@ import { prepare, statement } from '../../../shared/stores/statement.ts';
 import { slotOf } from '../../domain/slots.ts';
 import { fromVersionOrder, toVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
-import type { LockChange, StoredVersion, Unavailable } from '../model/contract.ts';
+import type { LockChange, StoredVersion, Unavailable, VersionFacts } from '../model/contract.ts';
 import { SAFE_ORDER } from './commit-store.ts';
 import { readRows } from './database.ts';
 import { insertEventsSql, type NewEvent } from './event-store.ts';
@@ -24,8 +24,7 @@ export async function isCommitted(
   context: EngineContext,
   database: D1Database,
   bucketId: string,
-  name: string,
-  versionId: string,
+  { name, versionId }: Pick<VersionFacts, 'name' | 'versionId'>,
 ): Promise<Result<boolean, Unavailable>> {
   const values = { bucketId, name, order: toVersionOrder(versionId) };
   const rows = await readRows(context, prepare(database, findCommitted, values));

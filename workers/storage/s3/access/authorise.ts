@@ -145,9 +145,9 @@ function toConditionContext(request: S3Request, caller: Caller, now: number, res
   const until = Date.parse(header('x-amz-object-lock-retain-until-date') ?? '');
   if (!Number.isNaN(until))
     context['s3:object-lock-remaining-retention-days'] = String(Math.ceil((until - now) / DAY_MS));
-  if (request.method !== 'GET' && request.method !== 'HEAD') addWriteConditions(context, request);
+  if (request.method !== 'GET' && request.method !== 'HEAD') Object.assign(context, toWriteConditions(request));
   const tagging = headers.get('x-amz-tagging');
-  if (tagging !== null) addRequestTags(context, new URLSearchParams(tagging));
+  if (tagging !== null) Object.assign(context, toRequestTags(new URLSearchParams(tagging)));
   return context;
 }
 
@@ -174,14 +174,16 @@ function readMaxKeys(need: AccessNeed, request: S3Request): string | undefined {
 }
 
 /**
- * Adds the condition keys with which policies require conditional writes (User Guide, "Enforce conditional writes on Amazon S3
+ * The condition keys with which policies require conditional writes (User Guide, "Enforce conditional writes on Amazon S3
  * buckets"). Creating an upload and sending its parts require `s3:PutObject` too, but create no object.
  */
-function addWriteConditions(context: Context, { method, query, headers }: S3Request): void {
+function toWriteConditions({ method, query, headers }: S3Request): Context {
   const isPartOfUpload = query.has('uploads') || (method === 'PUT' && query.has('uploadId'));
-  context['s3:objectcreationoperation'] = String(!isPartOfUpload);
-  context['s3:if-match'] = headers.get('if-match') ?? undefined;
-  context['s3:if-none-match'] = headers.get('if-none-match') ?? undefined;
+  return {
+    's3:objectcreationoperation': String(!isPartOfUpload),
+    's3:if-match': headers.get('if-match') ?? undefined,
+    's3:if-none-match': headers.get('if-none-match') ?? undefined,
+  };
 }
 
 const DAY_MS = 86_400_000;
@@ -203,13 +205,16 @@ const SELF_NAMED = [
   'x-amz-website-redirect-location',
 ];
 
-export function addRequestTags(context: Context, tags: Iterable<readonly [key: string, value: string]>): void {
+/** The condition keys of the tags in a request. */
+export function toRequestTags(tags: Iterable<readonly [key: string, value: string]>): Context {
+  const context: Context = {};
   const keys: string[] = [];
   for (const [key, value] of tags) {
     context[`s3:requestobjecttag/${key.toLowerCase()}`] = value;
     keys.push(key);
   }
   context['s3:requestobjecttagkeys'] = keys;
+  return context;
 }
 
 function toTagContext(version: Pick<StoredVersion, 'tags'> | null | undefined): Context {

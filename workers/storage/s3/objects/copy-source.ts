@@ -7,6 +7,7 @@ import { decideRead, readConditionsFrom } from '../../domain/conditions.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
 import type { Bucket, StoredVersion } from '../../engine/model/contract.ts';
+import { needsProof } from '../../engine/model/proof.ts';
 import { isTakenDown } from '../access/bucket-configuration.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext } from '../protocol/operation.ts';
@@ -49,7 +50,7 @@ export function parseCopySource(header: string): Result<SourceName, S3Failure> {
  */
 async function findSource({ engine, bucket }: BucketContext, { bucket: name, key, versionId }: SourceName) {
   if (name === bucket.name) return ok({ bucket, found: await engine.getVersion(bucket, key, { versionId }) });
-  if (bucket.proof && !bucket.proof.isPrimary) {
+  if (bucket.proof && needsProof(bucket)) {
     const pending = engine.beginRead(name, key, { versionId });
     const copy = await engine.getBucket(name, 'replica');
     const found = copy.ok ? await pending.openProven(copy.value, bucket.proof.identity) : null;

@@ -1,10 +1,9 @@
 /** Reads one page of ListObjects or ListObjectsV2, and writes its XML. */
-import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { CHECKSUM_ALGORITHMS } from '../../domain/checksums.ts';
 import type { S3Failure } from '../../domain/failure.ts';
-import type { Engine, Listed, ListedVersion, ListPage } from '../../engine/model/contract.ts';
+import type { Engine, Listed, ListedVersion, ListPage, Proven } from '../../engine/model/contract.ts';
 import { toOwnerElement } from '../documents/acl-document.ts';
-import { toS3Error } from '../protocol/engine-failures.ts';
+import { toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext } from '../protocol/operation.ts';
 import { element, escapeXml, type XmlNode } from '../protocol/xml.ts';
 import type { ListingParameters } from './list-parameters.ts';
@@ -24,10 +23,10 @@ export function beginPage(engine: Engine, bucketName: string, page: PageRequest)
 export async function readPage(
   { engine, bucket }: BucketContext,
   { prefix, delimiter, limit, from }: PageRequest,
-): Promise<Result<ListPage<ListedVersion>, S3Failure>> {
-  if (limit === 0 || from === null) return ok({ entries: [], next: null });
+): Promise<Proven<ListPage<ListedVersion>, S3Failure>> {
+  if (limit === 0 || from === null) return { ok: true, value: { entries: [], next: null }, proof: 'open' };
   const page = await engine.listObjects({ bucket, prefix, delimiter, from, limit });
-  return page.ok ? page : err(toS3Error(page.error));
+  return page.ok ? page : toFailure(page);
 }
 
 export function toEntries(

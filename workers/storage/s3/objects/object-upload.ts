@@ -1,12 +1,14 @@
-/** The common part of uploads: metadata, tags, ACL and owner of the new object, from headers or form fields. */
+/** The common part of uploads: the attributes of the new object, from headers or form fields, and the condition of the write. */
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { toBareEtag } from '../../domain/conditions.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { parseTaggingHeader } from '../../domain/tagging.ts';
-import type { ObjectLock, ObjectMetadata } from '../../engine/model/contract.ts';
+import type { Condition, ObjectLock, ObjectMetadata } from '../../engine/model/contract.ts';
 import { ownerOfUpload, readUploadAcl } from '../access/acl-request.ts';
-import { addRequestTags } from '../access/authorise.ts';
+import { toRequestTags } from '../access/authorise.ts';
 import { toTagRecord } from '../documents/tag-document.ts';
 import type { AccessNeed, BucketContext } from '../protocol/operation.ts';
+import { refuseConditions } from '../protocol/unsupported-headers.ts';
 import { parseObjectMetadata } from './object-headers.ts';
 import { readNewLock } from './object-lock.ts';
 
@@ -47,8 +49,7 @@ export async function readNewObject(
     return err(s3Failure('AccessDenied'));
   }
   if (tagRecord !== null) {
-    const requestTags: Record<string, string | readonly string[] | undefined> = {};
-    addRequestTags(requestTags, Object.entries(tagRecord));
+    const requestTags = toRequestTags(Object.entries(tagRecord));
     if (!mayAlso(context, 'PutObjectTagging', key, requestTags)) return err(s3Failure('AccessDenied'));
   }
   const lock = readNewLock(context, headers, key);
@@ -56,6 +57,45 @@ export async function readNewObject(
   const locked = lock.value === null ? {} : { lock: lock.value };
   return ok({ metadata: metadata.value, tags: tagRecord, acl: acl.value, ...locked });
 }
+
+/** Parses a list of ETags, without their quotes. */
+export const toEtags = (header: string): string[] => header.split(',').map(toBareEtag);
+
+/** Reads the `If-Match` and `If-None-Match` of PutObject, CopyObject and CompleteMultipartUpload. */
+export function readWriteCondition(context: BucketContext): Result<{ condition?: Condition }, S3Failure> {
+  const { headers, key } = context.request;
+  const refused = refuseConditions(headers, ['if-modified-since', 'if-unmodified-since']);
+  if (refused) return err(refused);
+  const [ifMatch, ifNoneMatch] = [headers.get('if-match'), headers.get('if-none-match')];
+  if (ifMatch === null && ifNoneMatch === null) return ok({});
+  if (!mayCompare(context, key, ifMatch)) return err(s3Failure('AccessDenied'));
+  return ok({
+    condition: {
+      ...(ifMatch === null ? {} : { etags: toEtags(ifMatch) }),
+      ...(ifNoneMatch === null
+        ? {}
+        : ifNoneMatch.trim() === '*'
+          ? { absent: true }
+          : { notEtags: toEtags(ifNoneMatch) }),
+    },
+  });
+}
+
+/**
+ * A caller that compares an ETag learns something about the object's content, so a conditional write requires `s3:GetObject` too
+ * (User Guide, "How to prevent object overwrites with conditional writes", "How to perform conditional deletes"). A write grant in
+ * the bucket's ACL includes it.
+ */
+export const mayCompare = (context: BucketContext, key: string, etag: string | null): boolean =>
+  etag === null ||
+  etag.trim() === '*' ||
+  context.may({
+    action: 'GetObject',
+    key,
+    acl: { of: 'bucket', permission: 'WRITE' },
+    bucket: context.bucket,
+    caller: context.caller,
+  });
 
 const maySetAcl = (context: BucketContext, key: string, version: NonNullable<AccessNeed['version']>): boolean =>
   context.may({

@@ -6,9 +6,9 @@ import type { CompleteUploadRequest } from '../../engine/model/contract.ts';
 import { readDocument } from '../bodies/document-body.ts';
 import { readUploadId } from '../documents/upload-elements.ts';
 import { quoteEtag, toWrittenHeaders } from '../objects/object-headers.ts';
-import { readWriteCondition } from '../objects/write-conditions.ts';
+import { readWriteCondition } from '../objects/object-upload.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
-import { PART_BYTES_MIN, PART_NUMBER_MAX, toS3Error } from '../protocol/engine-failures.ts';
+import { PART_BYTES_MIN, PART_NUMBER_MAX, toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 import { childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
@@ -52,10 +52,11 @@ export const completeMultipartUpload: Operation = {
       ...(size === null ? {} : { size: Number(size) }),
       ...condition.value,
     });
-    if (!completed.ok) return err(toS3Error(completed.error));
+    if (!completed.ok) return toFailure(completed);
     const { etag, checksums, checksumType } = completed.value;
-    return ok(
-      xmlAnswer(
+    return {
+      ok: true,
+      value: xmlAnswer(
         'CompleteMultipartUploadResult',
         [
           element(
@@ -69,7 +70,8 @@ export const completeMultipartUpload: Operation = {
         ],
         toWrittenHeaders(bucket, completed.value),
       ),
-    );
+      proof: completed.proof,
+    };
   },
 };
 

@@ -6,10 +6,9 @@ import type { Checksums, ObjectMetadata } from '../../engine/model/contract.ts';
 import { ownerOfUpload } from '../access/acl-request.ts';
 import { type CopySource, openCopySource } from '../objects/copy-source.ts';
 import { quoteEtag, shownVersionId, toWrittenHeaders } from '../objects/object-headers.ts';
-import { type NewObject, readNewObject, uploadHeadersOf } from '../objects/object-upload.ts';
-import { readWriteCondition } from '../objects/write-conditions.ts';
+import { type NewObject, readNewObject, readWriteCondition, uploadHeadersOf } from '../objects/object-upload.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
-import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
+import { PUT_BYTES_MAX, toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
 
@@ -41,10 +40,11 @@ export const copyObject: Operation = {
       ...(algorithm.value ? { checksum: algorithm.value } : {}),
       ...condition.value,
     });
-    if (!copied.ok) return err(toS3Error(copied.error));
+    if (!copied.ok) return toFailure(copied);
     const { version } = source.value;
-    return ok(
-      xmlAnswer(
+    return {
+      ok: true,
+      value: xmlAnswer(
         'CopyObjectResult',
         [
           element('LastModified', new Date(copied.value.modifiedAt).toISOString()),
@@ -58,7 +58,8 @@ export const copyObject: Operation = {
             : { 'x-amz-copy-source-version-id': shownVersionId(version) }),
         },
       ),
-    );
+      proof: copied.proof,
+    };
   },
 };
 

@@ -12,7 +12,7 @@ import { checkKey } from '../../domain/naming.ts';
 import { ENCRYPTED, toAbortHeaders } from '../objects/object-headers.ts';
 import { readNewObject, uploadHeadersOf } from '../objects/object-upload.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
-import { toS3Error } from '../protocol/engine-failures.ts';
+import { toFailure } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 
@@ -41,9 +41,10 @@ export const createMultipartUpload: Operation = {
       checksumAlgorithm: checksum.value?.algorithm ?? null,
       checksumType: checksum.value?.type ?? null,
     });
-    if (!created.ok) return err(toS3Error(created.error));
-    return ok(
-      xmlAnswer(
+    if (!created.ok) return toFailure(created);
+    return {
+      ok: true,
+      value: xmlAnswer(
         'InitiateMultipartUploadResult',
         [element('Bucket', bucket.name), element('Key', request.key), element('UploadId', created.value.uploadId)],
         {
@@ -54,7 +55,8 @@ export const createMultipartUpload: Operation = {
           ...ENCRYPTED,
         },
       ),
-    );
+      proof: created.proof,
+    };
   },
 };
 

@@ -1,10 +1,11 @@
-import { err, ok } from '../../../shared/pure/result.ts';
+import { err } from '../../../shared/pure/result.ts';
 import { s3Failure } from '../../domain/failure.ts';
+import { deleteUnderCondition, toDeleteCondition } from '../objects/delete-conditions.ts';
 import { bypassesGovernance } from '../objects/object-lock.ts';
+import { mayCompare } from '../objects/object-upload.ts';
 import { parseVersionId } from '../objects/object-version.ts';
-import { deleteUnderCondition, mayCompare, toDeleteCondition } from '../objects/write-conditions.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
-import { toS3Error } from '../protocol/engine-failures.ts';
+import { toFailure } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { refuseConditions } from '../protocol/unsupported-headers.ts';
 
@@ -35,13 +36,15 @@ export const deleteObject: Operation = {
       ...(versionId.value === undefined ? {} : { versionId: versionId.value }),
       ...condition.value,
     });
-    if (!deleted.ok) return err(toS3Error(deleted.error));
+    if (!deleted.ok) return toFailure(deleted);
     const { isMarker, versionId: shown, isNull } = deleted.value;
-    return ok(
-      emptyAnswer(204, {
+    return {
+      ok: true,
+      value: emptyAnswer(204, {
         ...(isMarker ? { 'x-amz-delete-marker': 'true' } : {}),
         ...(shown === null || bucket.versioning === 'never' ? {} : { 'x-amz-version-id': isNull ? 'null' : shown }),
       }),
-    );
+      proof: deleted.proof,
+    };
   },
 };

@@ -1,15 +1,16 @@
+import { at } from '../../../shared/pure/at.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { CHECKSUM_ALGORITHMS, toChecksumHeader } from '../../domain/checksums.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
-import type { DeleteItem, DeleteOutcome } from '../../engine/model/contract.ts';
-import { isUnproven } from '../../engine/model/proof.ts';
+import type { DeleteItem, DeleteOutcome, Proven } from '../../engine/model/contract.ts';
 import { readDocument } from '../bodies/document-body.ts';
+import { settleMissing, toDeleteCondition } from '../objects/delete-conditions.ts';
 import { bypassesGovernance } from '../objects/object-lock.ts';
+import { mayCompare } from '../objects/object-upload.ts';
 import { parseVersionId } from '../objects/object-version.ts';
-import { mayCompare, settleMissing, toDeleteCondition } from '../objects/write-conditions.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
-import { toS3Error } from '../protocol/engine-failures.ts';
+import { toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
 import { childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
@@ -56,16 +57,21 @@ export const deleteObjects: Operation = {
       if (!outcome.ok) return toErrorNode(entry, outcome.error);
       return isQuiet ? { xml: '' } : toDeletedNode(entry, outcome.value, bucket.versioning === 'never');
     });
-    return ok(xmlAnswer('DeleteResult', nodes));
+    return { ok: true, value: xmlAnswer('DeleteResult', nodes), proof: proofOf(deleted.value) };
   },
 };
 
 interface Deleted {
   readonly entry: Entry;
-  readonly outcome: Result<DeleteOutcome, S3Failure>;
-  /** Whether the item was not decided because a revocation or a change of the bucket overtook it. */
-  readonly isOpen: boolean;
+  readonly outcome: Proven<DeleteOutcome, S3Failure>;
 }
+
+/** Whether the item was not decided because a revocation or a change of the bucket overtook it. */
+const isOpen = ({ outcome }: Deleted): boolean => !outcome.ok && outcome.proof === 'refused';
+
+/** What the deletes of all items proved. Items that were refused before the engine was asked prove nothing. */
+const proofOf = (deleted: readonly Deleted[]): 'held' | 'open' =>
+  deleted.some(({ outcome }) => outcome.proof === 'held') ? 'held' : 'open';
 
 /**
  * Deletes the listed objects. Items that a revocation overtook are authorised again, alone, because the others may be deleted.
@@ -76,18 +82,18 @@ async function deleteEach(
   objects: readonly XmlElement[],
 ): Promise<Result<readonly Deleted[], S3Failure>> {
   const deleted = await deleteOnce(context, objects);
-  const open = deleted.flatMap(({ isOpen }, index) => (isOpen ? [index] : []));
+  const open = deleted.flatMap((each, index) => (isOpen(each) ? [index] : []));
   if (open.length === 0 || !context.renew) return ok(deleted);
   const renewed = await context.renew();
   const rest = open.flatMap((index) => objects[index] ?? []);
   const next = renewed.ok ? await deleteEach({ ...renewed.value, renew: context.renew }, rest) : renewed;
-  const isUntouched = deleted.every(({ entry, isOpen }) => isOpen || !entry.item.ok);
+  const isUntouched = deleted.every((each) => isOpen(each) || !each.entry.item.ok);
   if (!next.ok && isUntouched) return next;
   const later = new Map(open.map((index, at) => [index, next.ok ? next.value[at] : undefined]));
   return ok(
     deleted.map((each, index) => {
-      if (!each.isOpen) return each;
-      return later.get(index) ?? (next.ok ? each : { ...each, outcome: next, isOpen: false });
+      if (!isOpen(each)) return each;
+      return later.get(index) ?? (next.ok ? each : { ...each, outcome: next });
     }),
   );
 }
@@ -98,19 +104,12 @@ async function deleteOnce(context: BucketContext, objects: readonly XmlElement[]
   const entries = objects.map((object) => readEntry(context, object, textOf(object, 'Key') ?? ''));
   const items = entries.flatMap(({ item }) => (item.ok ? [item.value] : []));
   const decided = items.length === 0 ? [] : await engine.deleteObjects(bucket, items);
-  const outcomes = await Promise.all(
-    decided.map((outcome, i) => {
-      const item = items[i];
-      return outcome.ok || !item ? outcome : settleMissing(engine, bucket, item, outcome.error);
-    }),
-  );
+  const outcomes = await Promise.all(decided.map((outcome, i) => settleMissing(engine, bucket, at(items, i), outcome)));
   let next = 0;
   return entries.map((entry) => {
-    if (!entry.item.ok) return { entry, outcome: entry.item, isOpen: false };
-    const outcome = outcomes[next++];
-    if (!outcome) throw new Error('the engine answered fewer deletes than it was asked for');
-    if (outcome.ok) return { entry, outcome, isOpen: false };
-    return { entry, outcome: err(toS3Error(outcome.error)), isOpen: isUnproven(outcome.error) };
+    if (!entry.item.ok) return { entry, outcome: entry.item };
+    const outcome = at(outcomes, next++);
+    return { entry, outcome: outcome.ok ? outcome : toFailure(outcome) };
   });
 }
 

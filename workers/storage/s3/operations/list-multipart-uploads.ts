@@ -1,14 +1,13 @@
-import { err, ok } from '../../../shared/pure/result.ts';
-import type { Listed, ListUploadsPage, UploadFacts } from '../../engine/model/contract.ts';
+import type { Listed, UploadFacts } from '../../engine/model/contract.ts';
 import { toInitiatorElement } from '../documents/upload-elements.ts';
 import { storageClassOf, toPrefixElement, toVersionOwner } from '../objects/list-objects-page.ts';
 import { parseListing, toStart } from '../objects/list-parameters.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
-import { toS3Error } from '../protocol/engine-failures.ts';
+import { toFailure } from '../protocol/engine-failures.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
 
-const EMPTY: ListUploadsPage = { entries: [], next: null, nextUpload: null };
+const EMPTY = { ok: true, value: { entries: [], next: null, nextUpload: null }, proof: 'open' } as const;
 
 export const listMultipartUploads: Operation = {
   needs: 'bucket',
@@ -24,7 +23,7 @@ export const listMultipartUploads: Operation = {
     const from = uploadMarker === '' ? toStart(keyMarker, prefix, delimiter) : keyMarker;
     const page =
       limit === 0 || from === null
-        ? ok(EMPTY)
+        ? EMPTY
         : await engine.listUploads({
             bucket,
             prefix,
@@ -33,11 +32,12 @@ export const listMultipartUploads: Operation = {
             from,
             ...(uploadMarker === '' ? {} : { uploadsAfter: uploadMarker }),
           });
-    if (!page.ok) return err(toS3Error(page.error));
+    if (!page.ok) return toFailure(page);
     const { entries, next } = page.value;
     const marker = next === null ? null : toMarker(entries.at(-1));
-    return ok(
-      xmlAnswer('ListMultipartUploadsResult', [
+    return {
+      ok: true,
+      value: xmlAnswer('ListMultipartUploadsResult', [
         element('Bucket', bucket.name),
         element('KeyMarker', show(keyMarker)),
         element('UploadIdMarker', uploadMarker),
@@ -51,7 +51,8 @@ export const listMultipartUploads: Operation = {
         ...entries.flatMap((entry) => (entry.kind === 'item' ? [toUploadElement(entry.item, show)] : [])),
         ...entries.flatMap((entry) => (entry.kind === 'prefix' ? [toPrefixElement(entry.prefix, show)] : [])),
       ]),
-    );
+      proof: page.proof,
+    };
   },
 };
 

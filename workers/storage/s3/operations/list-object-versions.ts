@@ -1,16 +1,16 @@
-import { err, ok } from '../../../shared/pure/result.ts';
+import { err } from '../../../shared/pure/result.ts';
 import { invalidArgument } from '../../domain/failure.ts';
-import type { Listed, ListedVersion, ListVersionsPage } from '../../engine/model/contract.ts';
+import type { Listed, ListedVersion } from '../../engine/model/contract.ts';
 import { toKeyXml, toObjectXml, toPrefixElement, toVersionOwner } from '../objects/list-objects-page.ts';
 import { parseListing, toStart } from '../objects/list-parameters.ts';
 import { shownVersionId } from '../objects/object-headers.ts';
 import { parseVersionId } from '../objects/object-version.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
-import { toS3Error } from '../protocol/engine-failures.ts';
+import { toFailure } from '../protocol/engine-failures.ts';
 import { type Operation, onBucket } from '../protocol/operation.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
 
-const EMPTY: ListVersionsPage = { entries: [], next: null, nextVersion: null };
+const EMPTY = { ok: true, value: { entries: [], next: null, nextVersion: null }, proof: 'open' } as const;
 
 export const listObjectVersions: Operation = {
   needs: 'bucket',
@@ -31,7 +31,7 @@ export const listObjectVersions: Operation = {
     const from = after.value === undefined ? toStart(keyMarker, prefix, delimiter) : keyMarker;
     const page =
       limit === 0 || from === null
-        ? ok(EMPTY)
+        ? EMPTY
         : await engine.listVersions({
             bucket,
             prefix,
@@ -40,11 +40,12 @@ export const listObjectVersions: Operation = {
             from,
             ...(after.value === undefined ? {} : { versionsAfter: after.value }),
           });
-    if (!page.ok) return err(toS3Error(page.error));
+    if (!page.ok) return toFailure(page);
     const { entries, next } = page.value;
     const marker = next === null ? null : toMarker(entries.at(-1));
-    return ok(
-      xmlAnswer('ListVersionsResult', [
+    return {
+      ok: true,
+      value: xmlAnswer('ListVersionsResult', [
         element('Name', bucket.name),
         element('Prefix', show(prefix)),
         element('KeyMarker', show(keyMarker)),
@@ -58,7 +59,8 @@ export const listObjectVersions: Operation = {
         ...entries.flatMap((entry) => (entry.kind === 'item' ? [toVersionElement(entry.item, show)] : [])),
         ...entries.flatMap((entry) => (entry.kind === 'prefix' ? [toPrefixElement(entry.prefix, show)] : [])),
       ]),
-    );
+      proof: page.proof,
+    };
   },
 };
 

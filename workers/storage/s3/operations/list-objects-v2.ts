@@ -23,8 +23,10 @@ export const listObjectsV2: Operation = {
     const page = await readPage(context, asked.value);
     if (!page.ok) return page;
     const { entries, next } = page.value;
-    return ok(
-      xmlAnswer('ListBucketResult', [
+    return {
+      ok: true,
+      proof: page.proof,
+      value: xmlAnswer('ListBucketResult', [
         element('Name', bucket.name),
         element('Prefix', show(prefix)),
         element('Delimiter', delimiter === '' ? null : show(delimiter)),
@@ -37,7 +39,7 @@ export const listObjectsV2: Operation = {
         element('NextContinuationToken', next === null ? null : encodeToken(next)),
         ...toEntries(entries, show, request.query.get('fetch-owner')?.toLowerCase() === 'true'),
       ]),
-    );
+    };
   },
 };
 

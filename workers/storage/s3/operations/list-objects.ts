@@ -24,8 +24,10 @@ export const listObjects: Operation = {
     const { entries, next } = page.value;
     const last = entries.at(-1);
     const lastName = last?.kind === 'item' ? last.item.name : last?.prefix;
-    return ok(
-      xmlAnswer('ListBucketResult', [
+    return {
+      ok: true,
+      proof: page.proof,
+      value: xmlAnswer('ListBucketResult', [
         element('Name', bucket.name),
         // The prefix is not encoded in the answer, because AWS's own clients do not decode it in ListObjects.
         element('Prefix', prefix),
@@ -38,7 +40,7 @@ export const listObjects: Operation = {
         element('IsTruncated', next !== null),
         ...toEntries(entries, show, true),
       ]),
-    );
+    };
   },
 };
 

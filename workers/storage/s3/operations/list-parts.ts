@@ -1,10 +1,10 @@
-import { err, ok } from '../../../shared/pure/result.ts';
+import { err } from '../../../shared/pure/result.ts';
 import { invalidArgument } from '../../domain/failure.ts';
 import { readUploadId, toInitiatorElement, toPartChecksums } from '../documents/upload-elements.ts';
 import { storageClassOf, toVersionOwner } from '../objects/list-objects-page.ts';
 import { quoteEtag } from '../objects/object-headers.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
-import { toS3Error } from '../protocol/engine-failures.ts';
+import { toFailure } from '../protocol/engine-failures.ts';
 import { parseLimit } from '../protocol/list-limit.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
@@ -32,11 +32,12 @@ export const listParts: Operation = {
       after: Number(marker),
       limit: Math.max(1, limit),
     });
-    if (!listed.ok) return err(toS3Error(listed.error));
+    if (!listed.ok) return toFailure(listed);
     const { upload, isTruncated } = listed.value;
     const parts = limit === 0 ? [] : listed.value.parts;
-    return ok(
-      xmlAnswer('ListPartsResult', [
+    return {
+      ok: true,
+      value: xmlAnswer('ListPartsResult', [
         element('Bucket', bucket.name),
         element('Key', request.key),
         element('UploadId', upload.uploadId),
@@ -59,6 +60,7 @@ export const listParts: Operation = {
           ]),
         ),
       ]),
-    );
+      proof: listed.proof,
+    };
   },
 };

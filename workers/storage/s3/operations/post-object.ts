@@ -11,8 +11,8 @@ import { parseTagDocument, toTagRecord } from '../documents/tag-document.ts';
 import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
 import { type NewObject, readNewObject, type UploadHeaders } from '../objects/object-upload.ts';
 import { answer, emptyAnswer } from '../protocol/answer.ts';
-import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
-import type { BucketContext, Operation, RenewedContext } from '../protocol/operation.ts';
+import { PUT_BYTES_MAX, toFailure } from '../protocol/engine-failures.ts';
+import type { BucketContext, Operation, RenewedContext, Signer } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 
 /** An upload by an HTML form. The form carries the signature and the signer's policy. */
@@ -21,7 +21,7 @@ export const postObject: Operation = {
   isProven: true,
   permission: () => null,
   async run(outer) {
-    const { request, engine, renew } = outer;
+    const { request, renew } = outer;
     const form = await openForm(request.headers.get('content-type'), request.body);
     if (!form.ok) return form;
     const { fields } = form.value;
@@ -43,7 +43,7 @@ export const postObject: Operation = {
       true,
     );
     if (!body.ok) return body;
-    const put = await engine.putObject<S3Failure>({
+    const put = await context.engine.putObject<S3Failure>({
       event: 'ObjectCreated:Post',
       bucket: context.bucket,
       name: key.value,
@@ -61,8 +61,8 @@ export const postObject: Operation = {
         },
       }),
     });
-    if (!put.ok) return err(toS3Error(put.error));
-    return ok(toAnswer(context, fields, put.value));
+    if (!put.ok) return toFailure(put);
+    return { ok: true, value: toAnswer(context, fields, put.value), proof: put.proof };
   },
 };
 
@@ -74,6 +74,14 @@ interface AllowedForm<C extends BucketContext = BucketContext> {
 
 type Fields = ReadonlyMap<string, string>;
 
+/** The context of a form whose signer is known. The write is guarded by the generations that the signer's credential had. */
+const signedBy = <C extends BucketContext>(outer: C, { caller, identity }: Signer): C => ({
+  ...outer,
+  caller,
+  engine: outer.engine.actingFor(caller.principal?.userId ?? null),
+  bucket: outer.bucket.proof ? { ...outer.bucket, proof: { ...outer.bucket.proof, identity } } : outer.bucket,
+});
+
 /** Finds the signer of the form, and checks that signer and policy allow the upload. */
 async function authorizeForm<C extends BucketContext>(
   outer: C,
@@ -82,12 +90,13 @@ async function authorizeForm<C extends BucketContext>(
   headers: UploadHeaders,
 ): Promise<Result<AllowedForm<C>, S3Failure>> {
   const { bucket, now } = outer;
-  const caller = await outer.authenticateForm(fields);
-  if (!caller.ok) return caller;
-  const context: C = { ...outer, caller: caller.value };
+  const signer = await outer.authenticateForm(fields);
+  if (!signer.ok) return signer;
+  const { caller } = signer.value;
+  const context: C = signedBy(outer, signer.value);
   const range = checkFields(new Map([...fields, ['key', key]]), bucket.name, now);
   if (!range.ok) return range;
-  const need = { action: 'PutObject', key, acl: WRITE, bucket, caller: caller.value };
+  const need = { action: 'PutObject', key, acl: WRITE, bucket, caller };
   if (!context.may(need)) return err(s3Failure('AccessDenied'));
   const algorithm = headers.get('x-amz-checksum-algorithm');
   if (algorithm !== null && parseChecksumAlgorithm(algorithm) === null) {

@@ -1,7 +1,7 @@
 import { err, ok } from '../../../shared/pure/result.ts';
 import { s3Failure } from '../../domain/failure.ts';
 import { OBJECT_TAGS_MAX } from '../../domain/tagging.ts';
-import { addRequestTags } from '../access/authorise.ts';
+import { toRequestTags } from '../access/authorise.ts';
 import { readDocument } from '../bodies/document-body.ts';
 import { parseTagDocument, toTagRecord } from '../documents/tag-document.ts';
 import { toVersionHeaders } from '../objects/object-headers.ts';
@@ -24,9 +24,7 @@ export const putObjectTagging: Operation = {
     if (!tags.ok) return tags;
     const version = requireObject(found, bucket, request.key, request.query.get('versionId'), () => mayList(context));
     if (!version.ok) return version;
-    const requestTags: Record<string, string | readonly string[] | undefined> = {};
-    const pairs = tags.value.map(({ key, value }) => [key, value] as const);
-    addRequestTags(requestTags, pairs);
+    const requestTags = toRequestTags(tags.value.map(({ key, value }) => [key, value] as const));
     const { action } = permission(request);
     // The permission is checked again with the new tags, because a policy may depend on them.
     const need = { action, key: request.key, acl: null, bucket, version: version.value, caller, context: requestTags };

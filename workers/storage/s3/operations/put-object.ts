@@ -1,11 +1,10 @@
-import { err, ok } from '../../../shared/pure/result.ts';
+import { ok } from '../../../shared/pure/result.ts';
 import { checkKey } from '../../domain/naming.ts';
 import { openUploadBody } from '../bodies/upload-body.ts';
 import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
-import { readNewObject, uploadHeadersOf } from '../objects/object-upload.ts';
-import { readWriteCondition } from '../objects/write-conditions.ts';
+import { readNewObject, readWriteCondition, uploadHeadersOf } from '../objects/object-upload.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
-import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
+import { PUT_BYTES_MAX, toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
 
 export const putObject: Operation = {
@@ -38,14 +37,16 @@ export const putObject: Operation = {
         },
       }),
     });
-    if (!put.ok) return err(toS3Error(put.error));
-    return ok(
-      emptyAnswer(200, {
+    if (!put.ok) return toFailure(put);
+    return {
+      ok: true,
+      value: emptyAnswer(200, {
         etag: quoteEtag(put.value.etag),
         ...toWrittenHeaders(current, put.value),
         ...toChecksumHeaders(put.value.checksums, put.value.checksumType),
       }),
-    );
+      proof: put.proof,
+    };
   },
 };
 

@@ -5,7 +5,7 @@ import { readPartNumber, readUploadId, toPartChecksums } from '../documents/uplo
 import { openCopySource } from '../objects/copy-source.ts';
 import { ENCRYPTED, quoteEtag, shownVersionId } from '../objects/object-headers.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
-import { toS3Error } from '../protocol/engine-failures.ts';
+import { toFailure } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
 import { refuseCustomerKey } from '../protocol/unsupported-headers.ts';
 import { element } from '../protocol/xml.ts';
@@ -24,7 +24,7 @@ export const uploadPartCopy: Operation = {
       engine.getUpload(bucket, request.key, uploadId),
       openCopySource(context),
     ]);
-    if (!upload.ok) return err(toS3Error(upload.error));
+    if (!upload.ok) return toFailure(upload);
     if (!source.ok) return source;
     const range = readSourceRange(request.headers.get('x-amz-copy-source-range'), source.value.version.size);
     if (!range.ok) return range;
@@ -37,7 +37,7 @@ export const uploadPartCopy: Operation = {
       ...(range.value ? { range: range.value } : {}),
       checksum: upload.value.checksumAlgorithm,
     });
-    if (!part.ok) return err(toS3Error(part.error));
+    if (!part.ok) return toFailure(part);
     const headers: Record<string, string> =
       source.value.bucket.versioning === 'never'
         ? ENCRYPTED

@@ -5,7 +5,7 @@ import { openUploadBody, type UploadBody } from '../bodies/upload-body.ts';
 import { readPartNumber, readUploadId } from '../documents/upload-elements.ts';
 import { ENCRYPTED, quoteEtag, toChecksumHeaders } from '../objects/object-headers.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
-import { PUT_BYTES_MAX, toS3Error } from '../protocol/engine-failures.ts';
+import { PUT_BYTES_MAX, toFailure } from '../protocol/engine-failures.ts';
 import type { Operation, RenewedContext } from '../protocol/operation.ts';
 import { refuseCustomerKey } from '../protocol/unsupported-headers.ts';
 
@@ -22,7 +22,7 @@ export const uploadPart: Operation = {
     if (!body.ok) return body;
     // The upload is checked before the body is read, so that a part that cannot be used is refused before the client sends it.
     const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
-    if (!upload.ok) return err(toS3Error(upload.error));
+    if (!upload.ok) return toFailure(upload);
     const fitting = toFittingBody(body.value, upload.value);
     if (!fitting.ok) return fitting;
     const part = await engine.putPart({
@@ -33,9 +33,13 @@ export const uploadPart: Operation = {
       ...fitting.value,
       ...(renew && { renew: async () => toBucket(await renew()) }),
     });
-    if (!part.ok) return err(toS3Error(part.error));
+    if (!part.ok) return toFailure(part);
     const { 'x-amz-checksum-type': _, ...checksums } = toChecksumHeaders(part.value.checksums, null);
-    return ok(emptyAnswer(200, { etag: quoteEtag(part.value.etag), ...checksums, ...ENCRYPTED }));
+    return {
+      ok: true,
+      value: emptyAnswer(200, { etag: quoteEtag(part.value.etag), ...checksums, ...ENCRYPTED }),
+      proof: part.proof,
+    };
   },
 };
 

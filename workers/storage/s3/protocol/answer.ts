@@ -2,7 +2,8 @@
  * Answers of the S3 API. Every body is sent unchanged (`encodeBody: 'manual'`), because stored bytes and lengths must
  * not change.
  */
-import type { MisconfiguredError } from '../../../shared/settings/settings.ts';
+import { findMisconfigured, type MisconfiguredError } from '../../../shared/settings/settings.ts';
+import { OlderStoreError } from '../../../shared/stores/store-age.ts';
 import { S3_ERRORS } from '../../domain/error-codes.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { element, type XmlContent, xmlDocument } from './xml.ts';
@@ -41,8 +42,16 @@ export function toErrorDocument(failure: S3Failure, resource: string, requestId:
   return `<?xml version="1.0" encoding="UTF-8"?>\n${(envelope === undefined ? error : element(envelope, error)).xml}`;
 }
 
-/** The error when a setting that the request needs has a bad value. */
+/** The error when a setting that the request needs has a bad value, or a database was put back to an earlier state. */
 export const misconfiguredFailure = (error: MisconfiguredError): S3Failure =>
-  s3Failure('ServiceUnavailable', `Misconfigured: ${error.message}`);
+  error instanceof OlderStoreError
+    ? s3Failure('ServiceUnavailable', error.message, { headers: { 'retry-after': '10' } })
+    : s3Failure('ServiceUnavailable', `Misconfigured: ${error.message}`);
 
-export const internalFailure = (): S3Failure => s3Failure('InternalError');
+/** The failure for an error that was thrown. */
+export function toThrownFailure(error: unknown): S3Failure {
+  const found = findMisconfigured(error);
+  return found ? misconfiguredFailure(found) : internalFailure();
+}
+
+const internalFailure = (): S3Failure => s3Failure('InternalError');

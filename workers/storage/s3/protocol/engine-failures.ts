@@ -8,6 +8,7 @@ import type {
   CreateBucketError,
   DeleteBucketError,
   LockError,
+  ProofState,
   ReadError,
   UploadError,
 } from '../../engine/model/contract.ts';
@@ -32,6 +33,10 @@ export class BodyFailure extends Error {
     this.failure = failure;
   }
 }
+
+/** The failure of an operation after a call of the engine, with what the call proved. */
+export const toFailure = ({ error, proof }: { readonly error: EngineError; readonly proof?: ProofState | undefined }) =>
+  ({ ok: false, error: toS3Error(error), proof }) as const;
 
 export function toS3Error(error: EngineError): S3Failure {
   switch (error.kind) {

@@ -3,10 +3,25 @@ import type { S3Caller, S3User } from '../../../identity/index.ts';
 import type { Result } from '../../../shared/pure/result.ts';
 import type { AclPermission } from '../../domain/acl.ts';
 import type { S3Failure } from '../../domain/failure.ts';
-import type { Bucket, Engine, ReadError, RenewedBucket, StoredVersion } from '../../engine/model/contract.ts';
+import type {
+  Bucket,
+  Engine,
+  IdentityProof,
+  ProofState,
+  Proven,
+  ReadError,
+  RenewedBucket,
+  StoredVersion,
+} from '../../engine/model/contract.ts';
 import type { S3Request } from './request.ts';
 
-export type Outcome = Promise<Result<Response, S3Failure>>;
+/** An outcome whose proof may be missing, because the operation proves nothing. */
+export type Outcome = Promise<
+  | { readonly ok: true; readonly value: Response; readonly proof?: 'open' | 'held' }
+  | { readonly ok: false; readonly error: S3Failure; readonly proof?: ProofState | undefined }
+>;
+/** The outcome of an operation whose calls of a shard prove that bucket and caller are current. */
+export type ProvenOutcome = Promise<Proven<Response, S3Failure>>;
 
 export type Caller = S3Caller;
 
@@ -24,7 +39,14 @@ export interface ServiceContext {
   readonly now: number;
   readonly requestId: string;
   /** Authenticates the signer of a POST form by its fields. */
-  authenticateForm(fields: ReadonlyMap<string, string>): Promise<Result<Caller, S3Failure>>;
+  authenticateForm(fields: ReadonlyMap<string, string>): Promise<Result<Signer, S3Failure>>;
+}
+
+/** The signer of a POST form. */
+export interface Signer {
+  readonly caller: Caller;
+  /** Generation of identity in the copy that had the credential; null without a credential. */
+  readonly identity: IdentityProof | null;
 }
 
 export interface BucketContext extends ServiceContext {
@@ -67,21 +89,25 @@ export interface AccessNeed {
 /** The permission that an operation requires. The pipeline adds bucket, version and caller. */
 export type Permission = Pick<AccessNeed, 'action' | 'acl'> & { readonly on: 'bucket' | 'object' };
 
+interface OnBucket {
+  readonly needs: 'bucket';
+  /** Starts the first query of a shard before caller and bucket are known. Its result is used only once both are. */
+  begin?(request: S3Request, engine: Engine): void;
+  /** The permission that the pipeline checks; null if the operation checks permissions itself, with `may`. */
+  permission(request: S3Request): Permission | null;
+}
+
 export type Operation =
   | { readonly needs: 'service'; run(context: ServiceContext): Outcome }
-  | {
-      readonly needs: 'bucket';
+  | (OnBucket & { readonly isProven?: never; run(context: BucketContext): Outcome })
+  | (OnBucket & {
       /**
        * Set if the operation's calls of a shard prove that bucket and caller are current, so that both may come from replicas. Such
-       * an operation may run a second time, unless its body is an upload.
+       * an operation may run a second time, unless its body is an upload. It returns what was proven.
        */
-      readonly isProven?: true;
-      /** Starts the first query of a shard before caller and bucket are known. Its result is used only once both are. */
-      begin?(request: S3Request, engine: Engine): void;
-      /** The permission that the pipeline checks; null if the operation checks permissions itself, with `may`. */
-      permission(request: S3Request): Permission | null;
-      run(context: BucketContext): Outcome;
-    }
+      readonly isProven: true;
+      run(context: BucketContext): ProvenOutcome;
+    })
   | {
       readonly needs: 'version';
       permission(request: S3Request): Permission;
