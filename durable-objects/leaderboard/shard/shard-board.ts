@@ -30,6 +30,7 @@ import {
 } from '../protocol.ts';
 import { DayPoints, dayOf } from './day-points.ts';
 import { EventPages } from './event-pages.ts';
+import { ShardCommit } from './shard-commit.ts';
 import { ShardPlayers } from './shard-players.ts';
 import type { Move, PlayerRow, ShardStore } from './store.ts';
 
@@ -37,16 +38,6 @@ import type { Move, PlayerRow, ShardStore } from './store.ts';
 const LOG_ROWS_MAX = 4_096;
 /** Maximum of event pages in memory: 65,536 events, 2.5 MB. */
 const OPEN_PAGES_MAX = 16;
-
-interface Commit {
-  readonly players: Map<string, PlayerRow>;
-  /** User ids of new and renamed players. */
-  readonly named: Set<string>;
-  readonly moves: Map<number, Move>;
-  readonly events: PlayerEvent[];
-  /** Null for a commit without posts. */
-  readonly days: DayPoints | null;
-}
 
 export class ShardBoard {
   readonly address: ShardAddress;
@@ -135,22 +126,21 @@ export class ShardBoard {
     const players = this.#find(updates);
     // A post that names a season after its end counts in the last day of the season.
     const day = dayOf(Math.min(now, this.#endsAt - 1));
-    const slots = [...players.values()].map(({ slot }) => slot);
+    const slots = players.map(({ slot }) => slot);
     const days = new DayPoints(this.#store, slots, pointsPerDayAt(this.#rules, now), day);
-    const commit: Commit = { players, named: new Set(), moves: new Map(), events: [], days };
+    const commit = new ShardCommit(players, days);
     const results = updates.map((update) => this.#scoreOne(commit, update, now));
     this.#write(commit, now);
     return results;
   }
 
-  #find(updates: readonly ScoreUpdate[]): Map<string, PlayerRow> {
-    const rows = this.#store.findPlayers([...new Set(updates.map(({ userId }) => userId))]);
-    return new Map(rows.map((row) => [row.userId, row]));
+  #find(updates: readonly ScoreUpdate[]): PlayerRow[] {
+    return this.#store.findPlayers([...new Set(updates.map(({ userId }) => userId))]);
   }
 
-  #scoreOne(commit: Commit, update: ScoreUpdate, now: number): ScoreResult {
+  #scoreOne(commit: ShardCommit, update: ScoreUpdate, now: number): ScoreResult {
     const { userId, points } = update;
-    const player = commit.players.get(userId);
+    const player = commit.find(userId);
     const hash = update.eventId === null ? null : hashEvent(update.eventId);
     const repeated = player === undefined || hash === null ? null : this.#findRepeated(player, hash, points);
     if (repeated !== null) return repeated;
@@ -166,16 +156,15 @@ export class ShardBoard {
     const userName = update.userName ?? player?.userName ?? null;
     const slot = player?.slot ?? this.players.takeSlot();
     if (player === undefined || userName !== player.userName) {
-      commit.players.set(userId, { slot, userId, userName });
-      commit.named.add(userId);
+      commit.name({ slot, userId, userName });
       if (player !== undefined) this.players.noteRenamed(slot);
     }
-    if (!isSame) note(commit, this.players.move({ slot, score, reached }));
+    if (!isSame) commit.move(this.players.move({ slot, score, reached }));
     commit.days?.add(slot, points);
     const rank = this.#rank(score);
     if (hash !== null) {
       const event = { slot, hash, points, score, userName, ...rank };
-      commit.events.push(event);
+      commit.addEvent(event);
       this.#events.add(event);
     }
     return ok({ userName: userName ?? userId, score, ...rank, isDuplicate: false });
@@ -183,7 +172,7 @@ export class ShardBoard {
 
   /** @returns the first answers to known events, a conflict for a known event that had other points, and null for new events. */
   findEvents(updates: readonly ScoreUpdate[]): (ScoreResult | null)[] {
-    const players = this.#find(updates);
+    const players = new Map(this.#find(updates).map((row) => [row.userId, row]));
     return updates.map(({ userId, points, eventId }) => {
       const player = players.get(userId);
       return player === undefined || eventId === null ? null : this.#findRepeated(player, hashEvent(eventId), points);
@@ -198,14 +187,15 @@ export class ShardBoard {
     return ok({ userName: event.userName ?? userId, score, rank, isEstimated, isDuplicate: true });
   }
 
-  #write({ players, named, moves, events, days }: Commit, now: number): void {
-    if (named.size + moves.size + events.length === 0) return;
+  #write(commit: ShardCommit, now: number): void {
+    if (commit.isEmpty) return;
+    const { events } = commit;
     this.#begin();
     if (!this.#isRulesStored) this.#store.writeRules(this.#rules);
     this.#isRulesStored = true;
-    days?.write();
-    this.#store.writePlayers([...named].map((userId) => players.get(userId) as PlayerRow));
-    let rest = [...moves.values()];
+    commit.days?.write();
+    this.#store.writePlayers(commit.named);
+    let rest = commit.moves;
     let at = 0;
     do {
       const page = new EventPage(Math.min(EVENTS_PER_PAGE, events.length - at));
@@ -264,8 +254,7 @@ export class ShardBoard {
   }
 
   correct(userId: string, change: Correction, now: number): CorrectedPlayer | null {
-    const players = this.#find([{ userId, points: 0, userName: null, eventId: null }]);
-    const row = players.get(userId);
+    const [row] = this.#store.findPlayers([userId]);
     const before = row === undefined ? null : this.players.keyOf(row.slot);
     if (row === undefined || before === null) return null;
     const { slot, userName } = row;
@@ -274,13 +263,13 @@ export class ShardBoard {
     const isHidden = change.hidden ?? wasHidden;
     const isSame = score === before.score && isHidden === wasHidden;
     const move = { slot, score, reached: isSame ? before.reached : this.players.takeReached(now) };
-    const commit: Commit = { players, named: new Set(), moves: new Map(), events: [], days: null };
+    const commit = new ShardCommit();
     if (isHidden) {
-      note(commit, this.players.leave(slot));
+      commit.move(this.players.leave(slot));
       this.players.hide(move);
     } else {
       this.players.show(slot);
-      note(commit, this.players.move(move));
+      commit.move(this.players.move(move));
     }
     this.#write(commit, now);
     const { rank, isEstimated } = this.#rank(score);
@@ -292,8 +281,8 @@ export class ShardBoard {
     const [row] = this.#store.findPlayers([userId]);
     if (row === undefined) return false;
     const { slot } = row;
-    const commit: Commit = { players: new Map(), named: new Set(), moves: new Map(), events: [], days: null };
-    note(commit, this.players.leave(slot));
+    const commit = new ShardCommit();
+    commit.move(this.players.leave(slot));
     this.players.show(slot);
     this.#store.erasePlayer(slot);
     this.players.takeReached(now);
@@ -309,8 +298,4 @@ export class ShardBoard {
     this.#store.writeBoard(this.address);
     this.#isNew = false;
   }
-}
-
-function note(commit: Commit, move: Move | null): void {
-  if (move !== null) commit.moves.set(move.slot, move);
 }
