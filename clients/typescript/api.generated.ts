@@ -709,6 +709,8 @@ export interface Season {
   /** Number of players; null until the season is closed */
   players: number | null;
   closed_at: string | null;
+  /** Shards that the closed season lacks. Their last counts stay in ranks */
+  without: number[];
 }
 
 export interface LeaderboardShards {
@@ -755,6 +757,15 @@ export interface ScoreCorrection {
    * @maxLength 1000
    */
   reason: string;
+}
+
+export interface PlayerErasure {
+  id: string;
+  state: "waiting" | "done";
+  requested_at: string;
+  finished_at: string | null;
+  /** Seasons whose shard of the player did not answer yet */
+  waiting: string[];
 }
 
 export interface BoardScoreUpdate {
@@ -815,6 +826,13 @@ export interface Board {
    * @default null
    */
   max_points_per_day?: number | null;
+  /**
+   * Number of past seasons that are kept; null for all. Older ones are erased for good
+   * @min 1
+   * @max 10000
+   * @default null
+   */
+  seasons_kept?: number | null;
   /** @example "races" */
   board: string;
   /**
@@ -3116,6 +3134,7 @@ export namespace V1 {
         | "season.accept_loss"
         | "season.close"
         | "season.export"
+        | "season.restore_shard"
         | "secrets.reseal"
         | "shard.rebuild"
         | "shard.replay"
@@ -4123,7 +4142,7 @@ export namespace V1 {
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
-    export type ResponseBody = void;
+    export type ResponseBody = PlayerErasure;
   }
 
   /**
@@ -4191,28 +4210,6 @@ export namespace V1 {
   /**
    * No description
    * @tags leaderboard
-   * @name CloseSeason
-   * @summary Close a season that is over, without waiting for the next minute
-   * @request POST:/v1/seasons/{season}/close
-   * @secure
-   */
-  export namespace CloseSeason {
-    export type RequestParams = {
-      /**
-       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
-       * @example "2026-11"
-       */
-      season: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = Season;
-  }
-
-  /**
-   * No description
-   * @tags leaderboard
    * @name ExportSeason
    * @summary The whole standings as CSV. If the stream is cut, continue after the last player
    * @request GET:/v1/seasons/{season}/export
@@ -4259,6 +4256,31 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = LeaderboardShards;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name CloseSeason
+   * @summary Close a season that is over, without waiting for the next minute, or without shards that do not answer
+   * @request POST:/v1/seasons/{season}/close
+   * @secure
+   */
+  export namespace CloseSeason {
+    export type RequestParams = {
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** Numbers of shards that may be missing if they do not answer */
+      without?: number[];
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = Season;
   }
 
   /**
@@ -4313,6 +4335,34 @@ export namespace V1 {
     export type ResponseBody = {
       shard: number;
       players: number;
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name RestoreShard
+   * @summary Restore a shard that has lost its players from its copy, which is at most about an hour old
+   * @request POST:/v1/seasons/{season}/shards/{shard}/restore
+   * @secure
+   */
+  export namespace RestoreShard {
+    export type RequestParams = {
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season: string;
+      /** @min 0 */
+      shard?: number | null;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      shard: number;
+      players: number;
+      as_of: string;
     };
   }
 
@@ -4534,7 +4584,7 @@ export namespace V1 {
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
-    export type ResponseBody = void;
+    export type ResponseBody = PlayerErasure;
   }
 
   /**
@@ -4614,34 +4664,6 @@ export namespace V1 {
   /**
    * No description
    * @tags leaderboard
-   * @name CloseSeasonOfBoard
-   * @summary Close a season that is over, without waiting for the next minute
-   * @request POST:/v1/boards/{board}/seasons/{season}/close
-   * @secure
-   */
-  export namespace CloseSeasonOfBoard {
-    export type RequestParams = {
-      /**
-       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
-       * @example "races"
-       */
-      board: string;
-      /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
-       * @example "2026-W47"
-       */
-      season: string;
-    };
-    export type RequestQuery = {};
-    export type RequestBody = never;
-    export type RequestHeaders = {};
-    export type ResponseBody = Season;
-  }
-
-  /**
-   * No description
-   * @tags leaderboard
    * @name ExportSeasonOfBoard
    * @summary The whole standings as CSV. If the stream is cut, continue after the last player
    * @request GET:/v1/boards/{board}/seasons/{season}/export
@@ -4700,6 +4722,37 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = LeaderboardShards;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name CloseSeasonOfBoard
+   * @summary Close a season that is over, without waiting for the next minute, or without shards that do not answer
+   * @request POST:/v1/boards/{board}/seasons/{season}/close
+   * @secure
+   */
+  export namespace CloseSeasonOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** Numbers of shards that may be missing if they do not answer */
+      without?: number[];
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = Season;
   }
 
   /**
@@ -4772,6 +4825,40 @@ export namespace V1 {
   /**
    * No description
    * @tags leaderboard
+   * @name RestoreShardOfBoard
+   * @summary Restore a shard that has lost its players from its copy, which is at most about an hour old
+   * @request POST:/v1/boards/{board}/seasons/{season}/shards/{shard}/restore
+   * @secure
+   */
+  export namespace RestoreShardOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @example "2026-W47"
+       */
+      season: string;
+      /** @min 0 */
+      shard?: number | null;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      shard: number;
+      players: number;
+      as_of: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
    * @name ListBoards
    * @summary The public boards beside `default`. Operators also see the others
    * @request GET:/v1/boards
@@ -4800,7 +4887,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name PutDefaultBoard
-   * @summary Change the title of the board `default`. Its other members never change, and may be left out
+   * @summary Change the title of the board `default`, and how many seasons it keeps. Its other members never change, and may be left out
    * @request PUT:/v1/boards/default
    * @secure
    */
@@ -4835,6 +4922,13 @@ export namespace V1 {
        * @default null
        */
       max_points_per_day?: number | null;
+      /**
+       * Number of past seasons that are kept; null for all. Older ones are erased for good
+       * @min 1
+       * @max 10000
+       * @default null
+       */
+      seasons_kept?: number | null;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -4885,6 +4979,13 @@ export namespace V1 {
        * @default null
        */
       max_points_per_day?: number | null;
+      /**
+       * Number of past seasons that are kept; null for all. Older ones are erased for good
+       * @min 1
+       * @max 10000
+       * @default null
+       */
+      seasons_kept?: number | null;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -4931,6 +5032,30 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name GetPlayerErasure
+   * @summary How far the erasure of a player is. `board` may be `default`. It is kept for 30 days after its end
+   * @request GET:/v1/boards/{board}/erasures/{erasure}
+   * @secure
+   */
+  export namespace GetPlayerErasure {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /** @format uuid */
+      erasure: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = PlayerErasure;
   }
 
   /**

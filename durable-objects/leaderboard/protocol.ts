@@ -3,6 +3,7 @@
 import type { Distribution } from '../../workers/leaderboard/domain/distribution.ts';
 import type { RankedEntry, StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import type { Result } from '../../workers/shared/pure/result.ts';
+import type { CountAbove } from './domain/shard-counts.ts';
 
 export interface SeasonAddress {
   /** Name of the season (`season-name.ts`). */
@@ -118,6 +119,21 @@ export interface TopList {
 export interface StandingsPage extends TopList {
   /** Key after which the next page begins; null at the end. */
   readonly next: StandingKey | null;
+}
+
+/** Why a copy of a shard is not written or read, and of which file it is true. */
+export interface CopyFault {
+  readonly kind: 'copy_missing' | 'copy_part_missing' | 'copy_damaged' | 'copy_older';
+  readonly detail: string;
+}
+
+/** What a final season knows of some scores. */
+export interface PastAnswer {
+  /** Players above each score, in the order of the question. */
+  readonly above: readonly CountAbove[];
+  readonly players: number;
+  /** Time as of which the counts are exact, in milliseconds since 1970. It may be in the future, if nothing changes them any more. */
+  readonly asOf: number;
 }
 
 /** Scores from `low` to `high`, both included. */

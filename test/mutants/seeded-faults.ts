@@ -158,17 +158,17 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   },
   {
     id: 'L13',
-    from: 'if (!(await isArchived(this.#env, closing, this.#now()))) return false;',
+    from: 'if (!(await isArchived(env, archived, now))) return;',
     to: '',
     harm: 'a month without its archive is erased',
     tests: board('closing-sources', 'season-erasure'),
   },
   {
     id: 'L14',
-    from: 'if (bucket === undefined)',
-    to: 'if (bucket === undefined || verify.location > 0)',
-    harm: 'a damaged second archive is published',
-    tests: board('closing-sources'),
+    from: 'if (missing.some((shard) => !allowed.includes(shard))) return { ...end, finalAt: null };',
+    to: '',
+    harm: 'a season is final without a shard that is only late',
+    tests: board('past-seasons'),
   },
   {
     id: 'L17',
@@ -179,9 +179,9 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   },
   {
     id: 'L21',
-    from: 'if (missing <= (players > 0 ? allowedLoss(seen) : 0)) return true;',
-    to: 'if (missing <= allowedLoss(seen)) return true;',
-    harm: 'a small board whose objects were lost is archived empty',
+    from: 'if (missing <= (players > 0 ? allowedLoss(seen) : 0)) {',
+    to: 'if (missing <= allowedLoss(seen)) {',
+    harm: 'a small board whose objects were lost ends empty',
     tests: board('closing-sources', 'season-erasure'),
   },
   {

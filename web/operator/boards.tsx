@@ -112,7 +112,8 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
       max_points_per_post: Number(form.get('max_points_per_post')),
       max_points_per_day: perDay === '' ? null : Number(perDay),
     };
-    const body = isDefault ? { title } : { title, ...rules };
+    const kept = { title, seasons_kept: board.seasons_kept ?? null };
+    const body = isDefault ? kept : { ...kept, ...rules };
     const id = isNew ? String(form.get('board')).trim() : board.board;
     request(`/v1/boards/${encodeURIComponent(id)}`, { method: 'PUT', body }).then(() => {
       showToast(operatorTexts.saved);

@@ -20,6 +20,8 @@ export interface Board {
   max_points_per_post?: number;
   /** Null without a limit. */
   max_points_per_day?: number | null;
+  /** Number of past seasons that are kept; null for all. */
+  seasons_kept?: number | null;
 }
 
 /** One hour of `GET /v1/metrics/history`. */

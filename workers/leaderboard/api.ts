@@ -8,11 +8,13 @@ import type { Context } from 'hono';
 import { readClient, UNKNOWN_CLIENT } from '../identity/index.ts';
 import { admitToRoute, createRoutes, type JsonApiEnv, rateLimited, sendProblem } from '../shared/json/json-api.ts';
 import { addBoards, admitReader } from './routes/board-routes.ts';
+import { addClosing, addShardLoss, addShardRestore } from './routes/closing-routes.ts';
+import { addErasure, addErasures } from './routes/erasure-routes.ts';
 import { addLogos } from './routes/logo-routes.ts';
 import { BOARD_MOUNT, DEFAULT_MOUNT } from './routes/mounts.ts';
 import { addOperatorRoutes } from './routes/operator-routes.ts';
 import { addScores } from './routes/score-routes.ts';
-import { addDistribution, addSeasons, addShardLoss } from './routes/season-routes.ts';
+import { addDistribution, addSeasons } from './routes/season-routes.ts';
 import { addStandings } from './routes/standings-routes.ts';
 import { addWebhooks } from './routes/webhook-routes.ts';
 
@@ -42,11 +44,15 @@ export function createApi(): OpenAPIHono<JsonApiEnv> {
     addScores(api, mount);
     addStandings(api, mount);
     addSeasons(api, mount);
+    addClosing(api, mount);
     addDistribution(api, mount);
     addShardLoss(api, mount);
+    addShardRestore(api, mount);
     addOperatorRoutes(api, mount);
+    addErasures(api, mount);
   }
   addBoards(api);
+  addErasure(api);
   addLogos(api);
   addWebhooks(api);
   return api;

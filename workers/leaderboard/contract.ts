@@ -91,8 +91,11 @@ export const boardRulesSchema = z.strictObject({
   max_points_per_day: z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().default(null).openapi({
     description: 'Maximum of points that a player gets in a day of UTC; null without a limit. Needs the operator `sum`',
   }),
+  seasons_kept: z.int().min(1).max(10_000).nullable().default(null).openapi({
+    description: 'Number of past seasons that are kept; null for all. Older ones are erased for good',
+  }),
 });
-/** Schema of a change of the board `default`. Its rules never change, so they may be omitted. */
+/** Schema of a change of the board `default`. Its rules never change, so they may be omitted. `seasons_kept` may change. */
 export const defaultBoardSchema = boardRulesSchema.partial().required({ title: true });
 export const boardSchema = boardRulesSchema
   .extend({

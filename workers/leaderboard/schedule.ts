@@ -1,8 +1,9 @@
 /**
- * Cron work of the leaderboard. Each minute: erases deleted boards, does the due work of seasons, and sends notices of their ends.
- * Each hour: records the number of players of the current seasons.
+ * Cron work of the leaderboard. Each minute: erases deleted boards, does the due work of seasons, continues erasures of players, and
+ * sends notices of ended seasons. Each hour: records the number of players of the current seasons, and erases the
+ * seasons that a board does not keep.
  *
- * By design: a minute without due work costs four queries to DIRECTORY, regardless of the number of boards.
+ * By design: a minute without due work costs five queries to DIRECTORY, regardless of the number of boards.
  */
 
 import { addressesOf } from '../../durable-objects/leaderboard/protocol.ts';
@@ -10,12 +11,13 @@ import { runInParallel } from '../shared/concurrency/parallel.ts';
 import { createClock } from '../shared/settings/clock.ts';
 import { settingsOf } from '../shared/settings/settings.ts';
 import { logError } from '../shared/telemetry/log.ts';
-import { eraseDeletedBoards } from './boards/board-deletion.ts';
+import { eraseDeletedBoards, eraseOldSeasons } from './boards/board-deletion.ts';
 import { findBoard } from './boards/boards.ts';
 import { sendNotices } from './boards/webhooks.ts';
 import { boardOfRef, nextSeason } from './domain/season-name.ts';
 import { seasonStub, shardStub } from './objects.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
+import { continueErasures, removeFinishedErasures } from './seasons/player-erasure.ts';
 import { readShards } from './seasons/shard-status.ts';
 
 const HOURLY_MINUTE = 41;
@@ -36,8 +38,11 @@ export async function runLeaderboardSchedule(
     );
   await eraseDeletedBoards(env, now);
   await forEach(await store.listDue(now, SEASONS_PER_RUN), 'leaderboard_close_failed', (row) => advance(env, row, now));
+  await continueErasures(env, now);
   await sendNotices(env, now);
   if (new Date(controller.scheduledTime).getUTCMinutes() !== HOURLY_MINUTE) return;
+  await removeFinishedErasures(env, now);
+  await eraseOldSeasons(env, now);
   await forEach(await store.listCurrent(now), 'leaderboard_count_failed', (row) => recordPlayers(env, row, now));
 }
 
@@ -64,8 +69,8 @@ async function prepareNext(env: Env, { season: current, board: ref }: SeasonRow)
 }
 
 /**
- * Records the number of players of a season in DIRECTORY, and whether all its parts answer. The closing of the season compares this
- * number with the shards before it archives them, and so detects lost shards.
+ * Records the number of players of a season in DIRECTORY, and whether all its parts answer. The season becomes final
+ * only if its shards still have about so many players.
  */
 async function recordPlayers(env: Env, row: SeasonRow, now: number): Promise<void> {
   const store = createSeasonStore(env.DIRECTORY);

@@ -85,7 +85,9 @@ async function writeToSeason(
   const find = async (address: ShardAddress, group: readonly ScoreUpdate[]) => {
     return { results: await shardStub(env, address).findEvents(address, group), asOf: now, writtenAt: now };
   };
-  const hasEvent = (update: ScoreUpdate) => update.eventId !== null;
+  // A shard without which the season was closed answers nothing.
+  const hasEvent = ({ userId, eventId }: ScoreUpdate) =>
+    eventId !== null && !before.without.includes(shardOf(userId, before.shards));
   const found = await inGroups<ScoreUpdate, boolean, WriteResult | null>(updates, hasEvent, async (group, isAsked) =>
     isAsked ? callShards(writing, before, group, find) : group.map(() => null),
   );

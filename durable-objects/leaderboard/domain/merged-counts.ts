@@ -157,6 +157,11 @@ export class MergedCounts {
     return { bits: this.#bits, buckets: (this.#shards[shard] as Shard).counts.toBuckets() };
   }
 
+  /** The players of all shards per bucket. */
+  get total(): { bits: number; buckets: ScoreBuckets } {
+    return { bits: this.#bits, buckets: this.#total.toBuckets() };
+  }
+
   /** Answers a report with the changes of other shards that the reporting shard does not have yet. */
   answer(report: CountReport, outcome: ReturnType<MergedCounts['apply']>): CountAnswer {
     const { generation, since, shard } = report;

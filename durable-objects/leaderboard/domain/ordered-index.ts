@@ -8,6 +8,7 @@
  * By design: scores and times are integers up to 2^53 − 1. Two entries never share a slot.
  */
 import { countFirst } from '../../../workers/leaderboard/domain/binary-search.ts';
+import type { PlayerIndex } from './player-index.ts';
 import { ABSENT, SlotKeys } from './slot-keys.ts';
 
 const CHUNK_ENTRIES_MAX = 512;
@@ -18,7 +19,7 @@ interface Chunk {
   count: number;
 }
 
-export class OrderedIndex {
+export class OrderedIndex implements PlayerIndex {
   readonly keys = new SlotKeys();
   readonly #chunkMax: number;
   #chunks: Chunk[] = [];

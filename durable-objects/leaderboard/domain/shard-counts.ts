@@ -6,7 +6,7 @@
 
 import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { BucketCounts } from './bucket-counts.ts';
-import type { OrderedIndex } from './ordered-index.ts';
+import type { PlayerIndex } from './player-index.ts';
 import { BITS_MAX, BUCKETS_MAX, bucketOf, foldScores, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
 
 export interface CountReport {
@@ -137,7 +137,7 @@ export class ShardCounts {
    * @param asked generation of a season object that requests a report. If it differs from ours, the report is full, and stays due: only an
    * exchange tells us the generation.
    */
-  report(index: OrderedIndex, at: number, readTop: () => readonly TopEntry[], asked = this.#generation): CountReport {
+  report(index: PlayerIndex, at: number, readTop: () => readonly TopEntry[], asked = this.#generation): CountReport {
     this.#number++;
     if (asked !== this.#generation && this.#fullFrom === 0) this.#fullFrom = this.#number;
     const isFull = this.#fullFrom !== 0 || this.#generation === '';
@@ -178,7 +178,7 @@ export class ShardCounts {
     if (isNew && number !== this.#number) this.#fullFrom = this.#number + 1;
   }
 
-  #changedBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets | null } {
+  #changedBuckets(index: PlayerIndex): { bits: number; buckets: ScoreBuckets | null } {
     const { bits } = this.others;
     const rows = new Map<number, number>();
     for (const score of this.#changed.keys()) {
@@ -189,7 +189,7 @@ export class ShardCounts {
   }
 
   /** Counts of all buckets. They fill at most half of the buckets of a season. The other half remains for the other shards. */
-  #allBuckets(index: OrderedIndex): { bits: number; buckets: ScoreBuckets } {
+  #allBuckets(index: PlayerIndex): { bits: number; buckets: ScoreBuckets } {
     return foldScores(index.scoreCounts(), this.others.bits, this.#bucketsMax / 2);
   }
 }

@@ -3,8 +3,12 @@
  * page and copies nothing. A shard stores the pages in SQL as they are.
  */
 const PAGE_BITS = 12;
-const PAGE_SLOTS = 1 << PAGE_BITS;
-const PAGE_MASK = PAGE_SLOTS - 1;
+export const SLOTS_PER_PAGE = 1 << PAGE_BITS;
+const PAGE_MASK = SLOTS_PER_PAGE - 1;
+
+/** The page of a slot, and its place in it. */
+export const pageOfSlot = (slot: number): number => slot >>> PAGE_BITS;
+export const slotInPage = (slot: number): number => slot & PAGE_MASK;
 
 /** Score of a slot whose player is not listed. */
 export const ABSENT = -1;
@@ -50,7 +54,7 @@ export class SlotKeys {
 
   *listed(): Generator<number> {
     for (const [number, page] of this.#pages.entries()) {
-      for (let i = 0; i < PAGE_SLOTS; i++) if (page[i << 1] !== ABSENT) yield (number << PAGE_BITS) | i;
+      for (let i = 0; i < SLOTS_PER_PAGE; i++) if (page[i << 1] !== ABSENT) yield (number << PAGE_BITS) | i;
     }
   }
 
@@ -62,6 +66,6 @@ export class SlotKeys {
   }
 
   #grow(number: number): void {
-    while (this.#pages.length <= number) this.#pages.push(new Float64Array(PAGE_SLOTS * 2).fill(ABSENT));
+    while (this.#pages.length <= number) this.#pages.push(new Float64Array(SLOTS_PER_PAGE * 2).fill(ABSENT));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Checks that run before an archive replaces the objects of a season, and again before the objects are erased. Empty objects do not
- * prove an empty season: the data may be lost, or another Worker may share DIRECTORY.
+ * Checks before a season becomes final, and before the objects of an archived one are erased. Empty objects do not prove an empty
+ * season: the data may be lost, or another Worker may share DIRECTORY.
  */
 
 import {
@@ -9,10 +9,11 @@ import {
   manifestKey,
   readWhole,
 } from '../../../workers/leaderboard/records/archive-files.ts';
+import { createSeasonEndStore } from '../../../workers/leaderboard/records/season-end-store.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { allowedLoss } from '../../../workers/shared/collectors/limits.ts';
 import { createCollectorStore } from '../../../workers/shared/collectors/store.ts';
-import type { Closing } from './store.ts';
+import type { ArchivedSeason } from './store.ts';
 
 /**
  * Whether the shards still contain the players that DIRECTORY has seen in them (`season.players_seen`). Tolerates the few that an
@@ -21,12 +22,15 @@ import type { Closing } from './store.ts';
 export async function isComplete(env: Env, season: string, players: number, now: number): Promise<boolean> {
   const seen = (await createSeasonStore(env.DIRECTORY).find(season))?.playersSeen ?? 0;
   const missing = seen - players;
-  if (missing <= (players > 0 ? allowedLoss(seen) : 0)) return true;
   const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');
-  const { approved, round } = await collector.read();
+  const { approved, round, alarm } = await collector.read();
+  if (missing <= (players > 0 ? allowedLoss(seen) : 0)) {
+    if (alarm?.includes(season)) await collector.clearAlarm();
+    return true;
+  }
   // An operator's approval of missing players is valid for one closing only.
   if (missing <= approved) return await collector.finishRound(round, now);
-  const reason = `${season} is not archived: its shards have ${players} players, and ${seen} were seen`;
+  const reason = `${season} is not final: its shards have ${players} players, and ${seen} were seen`;
   await collector.raiseAlarm(reason, { scanned: seen, found: missing }, now);
   return false;
 }
@@ -37,7 +41,7 @@ export async function isComplete(env: Env, season: string, players: number, now:
  */
 export async function isArchived(
   env: Env,
-  { season, shards, archive, progress }: Closing,
+  { season, shards, archive, progress }: ArchivedSeason,
   now: number,
 ): Promise<boolean> {
   const store = createSeasonStore(env.DIRECTORY);
@@ -47,7 +51,7 @@ export async function isArchived(
   const isWhole = manifests.every((manifest) => manifest !== null);
   if (isWhole) {
     await store.ensure(season, shards, now);
-    await store.publish(season, archive, progress.sealed.players, now);
+    await createSeasonEndStore(env.DIRECTORY).publish(season, archive, progress.sealed.players, now);
   }
   const named = (await store.find(season))?.archive ?? null;
   const collector = createCollectorStore(env.DIRECTORY, 'leaderboard');

@@ -1,5 +1,5 @@
 /**
- * The object of one season: merges the counts of the shards, sends the top list to the views, and closes the month.
+ * The object of one season: merges the counts of the shards, sends the top list to the views, and ends the season.
  *
  * By design: its load depends on the number of shards and views, never on the rate of scores or the number of viewers.
  */
@@ -11,22 +11,23 @@ import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { settingsOf } from '../../../workers/shared/settings/settings.ts';
 import { guardedEnv } from '../../../workers/shared/stores/guarded-database.ts';
 import { callInTrace, runInvocation } from '../../../workers/shared/telemetry/invocation.ts';
+import { countAbovePast } from '../domain/past-counts.ts';
 import type { CountAnswer, CountReport } from '../domain/shard-counts.ts';
 import {
   addressesOf,
+  type PastAnswer,
   type PostMark,
   type ScoreRange,
   type SeasonAddress,
   type ShardStatus,
   type TopList,
 } from '../protocol.ts';
-import { beginClosing, SeasonClosing } from './closing.ts';
+import { advanceArchived, findArchived } from './archived-season.ts';
+import { SeasonClosing } from './closing.ts';
 import { SeasonCounts } from './season-counts.ts';
-import { type Closing, SeasonObjectStore } from './store.ts';
+import { type SeasonEnd, SeasonObjectStore } from './store.ts';
 import { ViewFeed } from './view-feed.ts';
 
-/** Time that one call may spend on a closing. */
-const ADVANCE_MS = 15_000;
 const QUESTION_MS = 2_000;
 
 export class LeaderboardSeason extends DurableObject<Env> {
@@ -34,7 +35,8 @@ export class LeaderboardSeason extends DurableObject<Env> {
   readonly #store: SeasonObjectStore;
   readonly #closing: SeasonClosing;
   #opened: { readonly counts: SeasonCounts; readonly feed: ViewFeed } | undefined;
-  #advancing: Promise<boolean> | undefined;
+  /** The call that ends the season, so that there is one at a time. */
+  #closingNow: Promise<unknown> = Promise.resolve();
   #isGone = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -94,21 +96,42 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return { asOf, above: scores.map((score) => merged.countAbove(score, shards).above) };
   }
 
+  /**
+   * Counts the players above each score in a final season, from one stored row for each score.
+   * @returns null if the season is not final.
+   */
+  async countPast(_address: SeasonAddress, scores: readonly number[]): Promise<PastAnswer | null> {
+    const end = this.#store.readEnd();
+    if (end === null || end.finalAt === null) return null;
+    const above = scores.map((score) => countAbovePast(this.#store.findPast(score), score, end));
+    return { above, players: end.players, asOf: end.asOf ?? Number.MAX_SAFE_INTEGER };
+  }
+
   /** @returns the range of scores that contains the score of the player with a rank (`MergedCounts.findRank`), by the last counts. */
   async findRank(address: SeasonAddress, rank: number): Promise<(ScoreRange & { readonly asOf: number }) | null> {
     const counts = await this.#refresh(address);
     const range = counts.merged.findRank(rank);
-    return range && { ...range, asOf: counts.top().asOf };
+    return range && { ...range, asOf: counts.asOf };
   }
 
   /**
-   * Reloads the counts of a shard after a player was erased, and replaces its stored snapshot.
+   * Reloads the counts of a shard after a player was erased or corrected, and replaces what is stored of them.
+   * @param erased user id of a player who is erased now, and need not be hidden any more
    * @throws if the shard does not answer.
    */
-  async reload(address: SeasonAddress, shard: number): Promise<void> {
+  async reload(address: SeasonAddress, shard: number, erased?: string): Promise<void> {
     const { counts, feed } = this.#open(address);
     await counts.reload(shard);
+    if (erased !== undefined) counts.setErased(erased, false);
+    this.#closing.storeCounts(counts);
     feed.plan();
+  }
+
+  /** Hides a player from lists at once, until the player is erased from the shard. */
+  async hide(address: SeasonAddress, userId: string): Promise<void> {
+    const { counts, feed } = this.#open(address);
+    counts.setErased(userId, true);
+    await feed.sendNow();
   }
 
   /** Continues with the players that a shard still has. @returns their number. @throws if the shard does not answer. */
@@ -122,9 +145,9 @@ export class LeaderboardSeason extends DurableObject<Env> {
   async distribution(address: SeasonAddress, rangesMax: number): Promise<Distribution> {
     const counts = await this.#refresh(address);
     const { players, least } = counts.merged;
-    const { entries, asOf } = counts.top();
+    const { asOf, best } = counts;
     if (players === 0) return { ranges: [], players, asOf };
-    const ends = { least, best: Math.max(least, entries[0]?.score ?? least), players };
+    const ends = { least, best: Math.max(least, best ?? least), players };
     const countAbove = (scores: readonly number[]) => this.#countAbove(address, counts, scores);
     return { ranges: await distribute(readSeason(address.season).rules, ends, rangesMax, countAbove), players, asOf };
   }
@@ -143,24 +166,37 @@ export class LeaderboardSeason extends DurableObject<Env> {
   }
 
   /**
-   * Continues the closing of a past month for some seconds. The alarm continues the rest. Idempotent. @returns the
-   * progress.
+   * Ends a season that is over: seals its shards. Idempotent. @returns how far it is.
+   * @param without numbers of shards without which the season may become final, if they do not answer
    */
-  async close({ season, shards }: SeasonAddress): Promise<{ step: Closing['step']; players: number }> {
-    if (this.#isGone) throw new Error(`the season ${season} was erased`);
-    if (this.#store.readClosing() === null) {
-      await this.#open({ season, shards }).feed.end();
-      this.#store.writeClosing(beginClosing(season, shards, this.#now()));
+  async close({ season, shards }: SeasonAddress, without: readonly number[] = []): Promise<SeasonEnd> {
+    const call = this.#closingNow.catch(() => {}).then(() => this.#close({ season, shards }, without));
+    this.#closingNow = call;
+    return call;
+  }
+
+  async #close(address: SeasonAddress, without: readonly number[]): Promise<SeasonEnd> {
+    if (this.#isGone) throw new Error(`the season ${address.season} was erased`);
+    const archived = await findArchived(this.env, this.#store, address);
+    if (archived !== null) {
+      await advanceArchived(this.env, this.#store, archived, this.#now());
+      return {
+        finalAt: archived.sealedAt,
+        players: archived.progress.sealed.players,
+        bits: 0,
+        without: [],
+        asOf: null,
+      };
     }
-    await this.#advance();
-    const closing = this.#store.readClosing();
-    return { step: closing?.step ?? 'seal', players: closing?.progress.sealed.players ?? 0 };
+    const { counts, feed } = this.#open(address);
+    if (this.#store.readEnd() === null) await feed.end();
+    return this.#closing.advance(address, counts, without);
   }
 
   /** Erases the season object after its board was deleted. */
   async destroy(address: SeasonAddress): Promise<void> {
     this.#isGone = true;
-    await this.#advancing;
+    await this.#closingNow.catch(() => {});
     await this.#open(address).feed.end();
     this.#opened = undefined;
     await this.ctx.storage.deleteAlarm();
@@ -171,31 +207,12 @@ export class LeaderboardSeason extends DurableObject<Env> {
     return callInTrace(this, this.env, traceId, method, args);
   }
 
+  /** Continues to erase the objects of a season that 0.2.0 archived. */
   override async alarm(): Promise<void> {
-    // While the deployment does not serve the leaderboard, the alarm does nothing. Later, cron continues the closing.
+    // While the deployment does not serve the leaderboard, the alarm does nothing. Later, cron continues.
     if (!settingsOf(this.env).PRODUCTS.includes('leaderboard')) return;
-    await runInvocation(this.env, undefined, () => this.#advance());
-  }
-
-  #advance(): Promise<boolean> {
-    this.#advancing ??= this.#advanceForSeconds().finally(() => {
-      this.#advancing = undefined;
-    });
-    return this.#advancing;
-  }
-
-  async #advanceForSeconds(): Promise<boolean> {
-    const until = Date.now() + ADVANCE_MS;
-    for (let isMore = true; isMore; ) {
-      const closing = this.#store.readClosing();
-      if (closing === null || this.#isGone) return false;
-      isMore = await this.#closing.advance(closing);
-      if (isMore && Date.now() > until) {
-        await this.ctx.storage.setAlarm(Date.now() + 100);
-        return true;
-      }
-    }
-    return false;
+    const archived = this.#store.readArchived();
+    if (archived !== null) await runInvocation(this.env, undefined, () => this.close(archived));
   }
 
   #open(address: SeasonAddress) {

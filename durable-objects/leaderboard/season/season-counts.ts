@@ -40,6 +40,8 @@ interface Shard extends ShardAddress {
   failedAt: number;
   /** Time of the oldest change that the stored snapshot lacks; 0 if the snapshot has all changes. */
   changedAt: number;
+  /** Whether the shard is sealed. Its counts are exact without a pull. */
+  isSealed: boolean;
   pull: Promise<boolean> | undefined;
 }
 
@@ -52,6 +54,10 @@ export class SeasonCounts {
   /** The merged top list, cached until the next change; null if it must be merged again. */
   #top: readonly RankedEntry[] | null = null;
   #isSavePlanned = false;
+  /** Whether the season is final. Shards that are not sealed then are left out, and are not asked any more. */
+  #isFinal: boolean;
+  /** User ids of players who are being erased. No list shows them. */
+  readonly #erased: Set<string>;
 
   constructor(env: Env, store: SeasonObjectStore, { season, shards }: SeasonAddress, now: () => number) {
     this.#env = env;
@@ -59,13 +65,15 @@ export class SeasonCounts {
     this.#now = now;
     this.merged = new MergedCounts(shards, crypto.randomUUID(), parseSeason(season)?.startsAt);
     this.#shards = addressesOf({ season, shards }).map((address) => {
-      return { ...address, top: [], failedAt: 0, changedAt: 0, pull: undefined };
+      return { ...address, top: [], failedAt: 0, changedAt: 0, isSealed: false, pull: undefined };
     });
-    for (const snapshot of store.readSnapshots())
-      this.apply(
-        { ...snapshot, boot: 'snapshot', number: 1, generation: '', isFull: true, since: 0 },
-        { isSaved: true },
-      );
+    this.#isFinal = (store.readEnd()?.finalAt ?? null) !== null;
+    this.#erased = new Set(store.readErased());
+    for (const { isSealed = false, ...snapshot } of store.readSnapshots()) {
+      const report = { ...snapshot, boot: 'snapshot', number: 1, generation: '', isFull: true, since: 0 };
+      this.apply(report, { isSaved: true });
+      (this.#shards[snapshot.shard] as Shard).isSealed = isSealed;
+    }
   }
 
   /** Applies a report. A shard that lost players counts as one that does not answer. @param isSaved whether a snapshot has it */
@@ -84,18 +92,72 @@ export class SeasonCounts {
     return outcome;
   }
 
+  /** The top list without erased players, whose place in the list of a sealed season has no id. */
   top(): TopList {
+    const shown = this.#ranked().filter(({ userId }) => userId !== '' && !this.#erased.has(userId));
+    return { entries: shown, players: this.merged.players, asOf: this.asOf };
+  }
+
+  /** The best score, which may be that of an erased player; null without players. */
+  get best(): number | null {
+    return this.#ranked()[0]?.score ?? null;
+  }
+
+  /** Time in milliseconds at which, or after which, the counts of every shard were exact. Those of sealed shards are. */
+  get asOf(): number {
+    const open = this.#shards.filter(({ isSealed }) => !isSealed);
+    return Math.min(this.#now(), ...open.map(({ shard }) => this.merged.countedAt(shard)));
+  }
+
+  #ranked(): readonly RankedEntry[] {
     const lists = this.#shards.map(({ top }) => top);
     this.#top ??= rankRun(mergeStandings(lists, TOP_ENTRIES), 0, 1);
-    return { entries: this.#top, players: this.merged.players, asOf: Math.min(this.#now(), this.merged.asOf) };
+    return this.#top;
+  }
+
+  isSealed(shard: number): boolean {
+    return this.#shards[shard]?.isSealed ?? false;
+  }
+
+  /**
+   * Applies and stores the last counts of a shard that was sealed. A shard that does not answer, or that lost players, stays open.
+   * @param seal seals the shard. @returns its report.
+   */
+  async seal(number: number, seal: () => Promise<CountReport>): Promise<void> {
+    const shard = this.#shards[number] as Shard;
+    try {
+      if (this.apply(await seal()) === 'lost') throw new Error(`${toShardName(shard)} has lost players`);
+      shard.isSealed = true;
+      shard.failedAt = 0;
+      this.#save(shard);
+    } catch (error) {
+      logError('leaderboard_shard_unavailable', error, { season: shard.season, shard: shard.shard });
+      this.#noteSilent(shard, this.#now());
+    }
+  }
+
+  /** From now on no shard is asked. */
+  finish(): void {
+    this.#isFinal = true;
+  }
+
+  /** Hides a player from lists, or ends that. */
+  setErased(userId: string, isErased: boolean): void {
+    if (isErased) {
+      this.#store.addErased(userId);
+      this.#erased.add(userId);
+    } else {
+      this.#store.removeErased(userId);
+      this.#erased.delete(userId);
+    }
   }
 
   status(): ShardStatus[] {
-    return this.#shards.map(({ shard, failedAt }) => ({
+    return this.#shards.map(({ shard, failedAt, isSealed }) => ({
       shard,
       players: this.merged.playersOf(shard),
       asOf: this.merged.countedAt(shard),
-      isAvailable: failedAt === 0,
+      isAvailable: failedAt === 0 && (isSealed || !this.#isFinal),
     }));
   }
 
@@ -106,7 +168,9 @@ export class SeasonCounts {
   async pullStale(except: number | null = null, minAsOf = 0, marks: readonly PostMark[] = []): Promise<void> {
     const now = this.#now();
     const postedAt = new Map(marks.map(({ shard, writtenAt }) => [shard, writtenAt]));
-    const stale = this.#shards.filter(({ shard, failedAt }) => {
+    if (this.#isFinal) return;
+    const stale = this.#shards.filter(({ shard, failedAt, isSealed }) => {
+      if (isSealed) return false;
       const at = this.merged.countedAt(shard);
       const isSkipped = shard === except || (failedAt !== 0 && !isStale(failedAt, now));
       return !isSkipped && (isStale(at, now) || at < Math.max(minAsOf, postedAt.get(shard) ?? 0));
@@ -191,6 +255,7 @@ export class SeasonCounts {
   #save(shard: Shard): void {
     shard.changedAt = 0;
     const at = this.merged.countedAt(shard.shard);
-    this.#store.writeSnapshot({ ...this.merged.bucketsOf(shard.shard), shard: shard.shard, at, top: shard.top });
+    const { isSealed, top } = shard;
+    this.#store.writeSnapshot({ ...this.merged.bucketsOf(shard.shard), shard: shard.shard, at, top, isSealed });
   }
 }

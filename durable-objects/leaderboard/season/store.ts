@@ -1,36 +1,30 @@
-/** The stored values of a season object, by key: counts of its shards, its views, its closing, the files of its archive. */
+/** The stored values of a season object, by key: counts of its shards, its views, its end, players who are being erased. */
 
-import type { StandingKey, TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import type { LookupFile, StandingsFile } from '../../../workers/leaderboard/records/archive-files.ts';
+import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import type { PastCounts } from '../domain/past-counts.ts';
 import type { ScoreBuckets } from '../domain/score-buckets.ts';
+import type { SeasonAddress } from '../protocol.ts';
 
-export interface ClosingProgress {
-  readonly sealed: { readonly players: number; readonly sum: string };
-  readonly standings: {
-    readonly file: number;
-    /** Key (score and time) of the last player that was written. */
-    readonly after: StandingKey | null;
-    readonly place: number;
-    readonly rank: number;
-  };
-  readonly lookups: { readonly shard: number; readonly file: number; readonly after: string; readonly players: number };
-  readonly verify: {
-    readonly location: number;
-    readonly file: number;
-    readonly players: number;
-    readonly sum: string;
-    readonly last: StandingKey | null;
-  };
+/** How a season ended. */
+export interface SeasonEnd {
+  /** Time at which it became final; null while shards are missing. */
+  readonly finalAt: number | null;
+  readonly players: number;
+  /** Number of bits of a score that define a bucket of the stored counts. */
+  readonly bits: number;
+  /** Numbers of shards that are not sealed. */
+  readonly without: readonly number[];
+  /** Time of the counts of these shards, in milliseconds since 1970; null if all are sealed. */
+  readonly asOf: number | null;
 }
 
-export interface Closing {
-  readonly season: string;
-  readonly shards: number;
+/** A season that 0.2.0 archived or began to archive, as its object has recorded it. */
+export interface ArchivedSeason extends SeasonAddress {
   readonly step: 'seal' | 'standings' | 'lookups' | 'verify' | 'publish' | 'keep' | 'done';
   /** R2 prefix of the files of this archive attempt. */
   readonly archive: string;
   readonly sealedAt: number;
-  readonly progress: ClosingProgress;
+  readonly progress: { readonly sealed: { readonly players: number } };
 }
 
 /** The last known counts of a shard. A restarted season object begins with them. */
@@ -41,7 +35,13 @@ export interface ShardSnapshot {
   readonly bits: number;
   readonly buckets: ScoreBuckets;
   readonly top: readonly TopEntry[];
+  /** Whether the shard is sealed, so that its counts change by corrections only. Snapshots of 0.2.0 do not say it. */
+  readonly isSealed?: boolean;
 }
+
+const PAST = 'past:';
+/** Keys in the order of scores. */
+const toPastKey = (score: number): string => PAST + String(score).padStart(16, '0');
 
 export class SeasonObjectStore {
   readonly #storage: DurableObjectStorage;
@@ -50,30 +50,56 @@ export class SeasonObjectStore {
     this.#storage = storage;
   }
 
-  readClosing(): Closing | null {
-    return this.#storage.kv.get<Closing>('closing') ?? null;
+  readEnd(): SeasonEnd | null {
+    return this.#storage.kv.get<SeasonEnd>('end') ?? null;
   }
 
-  writeClosing(closing: Closing): void {
-    this.#storage.kv.put('closing', closing);
+  writeEnd(end: SeasonEnd): void {
+    this.#storage.kv.put('end', end);
   }
 
-  /** Sets the alarm, which continues the closing if no other call does. */
+  /** Replaces the merged counts of a final season. */
+  writePast(rows: readonly PastCounts[]): void {
+    this.#forget(PAST);
+    for (const row of rows) this.#storage.kv.put(toPastKey(row.lows[0] as number), row);
+  }
+
+  /** Reads the last row of merged counts that begins at or below a score. */
+  findPast(score: number): PastCounts | undefined {
+    const range = { start: PAST, end: toPastKey(score + 1), reverse: true, limit: 1 };
+    for (const [, row] of this.#storage.kv.list<PastCounts>(range)) return row;
+    return undefined;
+  }
+
+  readErased(): string[] {
+    return this.#list<string>('erased:').map(([, userId]) => userId);
+  }
+
+  addErased(userId: string): void {
+    this.#storage.kv.put(`erased:${userId}`, userId);
+  }
+
+  removeErased(userId: string): void {
+    this.#storage.kv.delete(`erased:${userId}`);
+  }
+
+  readArchived(): ArchivedSeason | null {
+    return this.#storage.kv.get<ArchivedSeason>('closing') ?? null;
+  }
+
+  writeArchived(archived: ArchivedSeason): void {
+    this.#storage.kv.put('closing', archived);
+  }
+
+  /** Forgets an archive that was begun and not published. */
+  forgetArchived(): void {
+    this.#storage.kv.delete('closing');
+    this.#forget('file:');
+  }
+
+  /** Sets the alarm, which continues the end of the season if no other call does. */
   async planAlarm(afterMs: number): Promise<void> {
     await this.#storage.setAlarm(Date.now() + afterMs);
-  }
-
-  recordFile(file: StandingsFile | LookupFile): void {
-    this.#storage.kv.put(`file:${file.name}`, file);
-  }
-
-  /** Lists the written files of one folder of the archive, in order. */
-  listFiles<T>(folder: string): T[] {
-    return this.#list<T>(`file:${folder}/`).map(([, file]) => file);
-  }
-
-  forgetFiles(): void {
-    this.#forget('file:');
   }
 
   readSnapshots(): ShardSnapshot[] {
@@ -84,9 +110,10 @@ export class SeasonObjectStore {
     this.#storage.kv.put(`snapshot:${snapshot.shard}`, snapshot);
   }
 
-  /** Deletes the stored counts of shards. They contain names of players, and are not needed after the archive is published. */
-  forgetSnapshots(): void {
+  /** Deletes the stored counts of shards and the list of files, after the season's objects were archived and erased. */
+  forgetCounts(): void {
     this.#forget('snapshot:');
+    this.#forget('file:');
   }
 
   readViews(): string[] {

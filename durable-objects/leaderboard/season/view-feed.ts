@@ -62,6 +62,14 @@ export class ViewFeed {
     }, PUSH_INTERVAL_MS);
   }
 
+  /** Sends the list to all views now, for a change that must not be shown any more. Waits a short time for views that are late. */
+  async sendNow(): Promise<void> {
+    const sent = [...this.#views.keys()].map((name) =>
+      within(name, RETRY_MS, viewStub(this.#env, this.#season, name).news(this.#season, this.#read())),
+    );
+    await Promise.allSettled(sent);
+  }
+
   async end(): Promise<void> {
     const names = [...this.#views.keys()];
     await Promise.allSettled(names.map((name) => within(name, NEWS_MS, viewStub(this.#env, this.#season, name).end())));

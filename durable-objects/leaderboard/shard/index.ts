@@ -6,16 +6,19 @@
  */
 import { DurableObject } from 'cloudflare:workers';
 import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
-import type { StandingKey, TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { seasonStub } from '../../../workers/leaderboard/objects.ts';
-import { err } from '../../../workers/shared/pure/result.ts';
+import { inTime } from '../../../workers/shared/concurrency/in-time.ts';
+import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { callInTrace, runInvocation } from '../../../workers/shared/telemetry/invocation.ts';
 import { logError } from '../../../workers/shared/telemetry/log.ts';
-import type { CountReport } from '../domain/shard-counts.ts';
+import type { CountAbove, CountReport } from '../domain/shard-counts.ts';
 import {
+  type CopyFault,
   type CorrectedPlayer,
   type Correction,
+  EVENT_RETENTION_MS,
   type ScoreAnswer,
   type ScoreResult,
   type ScoreUpdate,
@@ -24,14 +27,26 @@ import {
   type ShardStandings,
   toShardName,
 } from '../protocol.ts';
+import { CopyError } from './copy-file.ts';
+import { restoreCopy } from './restoring.ts';
 import { SeasonLink } from './season-link.ts';
 import { ShardBoard } from './shard-board.ts';
+import { openCopy, writeCopy } from './shard-copy.ts';
 import { ShardStore } from './store.ts';
 
 /** Time from the start of one commit to the start of the next. A call that comes alone does not wait. */
 const ROUND_MS = 20;
-/** Interval at which a shard that changes writes a checkpoint and removes old events. */
+/** Interval at which a shard that changes writes a checkpoint and its copy, and removes old events. */
 const ALARM_INTERVAL_MS = 3_600_000;
+/** Time from the seal, an erasure or a correction of the past to the copy that has it. */
+const COPY_AFTER_MS = 60_000;
+
+/** Time that a read of the past waits for the merged counts. */
+const PAST_MS = 1_000;
+/** Key of a stored value: whether a restore is in progress. */
+const RESTORING = 'restoring';
+/** Stands for a generation that no shard knows, so that its report has all counts. */
+const FULL = 'all';
 
 interface OpenShard {
   readonly board: ShardBoard;
@@ -53,14 +68,22 @@ export class LeaderboardShard extends DurableObject<Env> {
   #roundAt = 0;
   /** Resolves once the previous round is committed. */
   #committed: Promise<unknown> = Promise.resolve();
-  #isAlarmPlanned = false;
+  /** Time of the next alarm; 0 if there is none. */
+  #alarmAt = 0;
   #isGone = false;
+  #isRestoring = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#now = createClock(env);
     ctx.blockConcurrencyWhile(async () => {
       this.#store = await ShardStore.open(ctx.storage);
+      this.#alarmAt = (await ctx.storage.getAlarm()) ?? 0;
+      // A restore that was cut has left a part of the rows.
+      if (ctx.storage.kv.get(RESTORING) !== undefined) {
+        this.#store.clear();
+        ctx.storage.kv.delete(RESTORING);
+      }
       const known = this.#store.readBoard();
       if (known !== null) this.#open(known.address);
     });
@@ -127,10 +150,29 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   async standings(address: ShardAddress, userIds: readonly string[]): Promise<ShardStandings> {
     const { board, link } = this.#open(address);
+    const past = board.sealedAt === null ? null : await this.#findPast(board, userIds);
+    if (past !== null) return past;
     await link.refresh();
     checkLoss(board);
     const entries = userIds.map((userId) => board.standing(userId));
     return { entries, players: board.players.index.size + board.counts.others.players, asOf: this.#asOf(board) };
+  }
+
+  /** Finds players of a final season, whose object has the merged counts. @returns null if it is not final or does not answer. */
+  async #findPast(board: ShardBoard, userIds: readonly string[]): Promise<ShardStandings | null> {
+    const { season, shards } = board.address;
+    const found = userIds.map((userId) => board.find(userId));
+    const scores = found.flatMap((entry) => entry?.score ?? []);
+    const asked = seasonStub(this.env, season).countPast({ season, shards }, scores);
+    const counts = await inTime(Promise.resolve(asked), PAST_MS, null).catch(() => null);
+    if (counts === null) return null;
+    const above = counts.above.values();
+    const entries = found.map((entry) => {
+      if (entry === null) return null;
+      const { above: better, unsure } = above.next().value as CountAbove;
+      return { ...entry, rank: 1 + better, isEstimated: unsure > 0 };
+    });
+    return { entries, players: counts.players, asOf: Math.min(this.#now(), counts.asOf) };
   }
 
   async run(address: ShardAddress, key: StandingKey, before: number, after: number): Promise<ShardRun> {
@@ -152,12 +194,17 @@ export class LeaderboardShard extends DurableObject<Env> {
     return report;
   }
 
+  /** Corrects a player. If the shard is sealed, the season has to `reload` its counts then. */
   async correct(address: ShardAddress, userId: string, change: Correction): Promise<CorrectedPlayer | null> {
     const { board, link } = this.#serve(address);
-    await link.refresh();
+    const isSealed = board.sealedAt !== null;
+    if (!isSealed) await link.refresh();
     checkLoss(board);
-    if (board.sealedAt !== null) return null;
     const corrected = this.#change(board, () => board.correct(userId, change, this.#now()));
+    if (isSealed) {
+      this.#planAlarm(COPY_AFTER_MS);
+      return corrected;
+    }
     this.#planWork(link);
     await link.push();
     return corrected;
@@ -165,7 +212,9 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   async erase(address: ShardAddress, userId: string): Promise<boolean> {
     const { board } = this.#serve(address);
-    return this.#change(board, () => board.erase(userId, this.#now()));
+    const isErased = this.#change(board, () => board.erase(userId, this.#now()));
+    if (isErased) this.#planAlarm(COPY_AFTER_MS);
+    return isErased;
   }
 
   /** Whether the player has a score in this shard, hidden or not. */
@@ -173,18 +222,47 @@ export class LeaderboardShard extends DurableObject<Env> {
     return this.#serve(address).board.knows(userId);
   }
 
-  /** Seals the shard: no new scores are accepted. Idempotent. @returns the totals that the archive must match. */
-  async seal(address: ShardAddress): Promise<{ players: number; sum: string }> {
-    const { board } = this.#serve(address);
-    return this.#change(board, () => board.seal(this.#now()));
+  /** Seals the shard: no new scores are accepted. Idempotent. @returns all its counts, which do not change by posts any more. */
+  async seal(address: ShardAddress): Promise<{ players: number; report: CountReport }> {
+    const { board } = this.#open(address);
+    checkLoss(board);
+    const players = this.#change(board, () => board.seal(this.#now()));
+    this.#planAlarm(COPY_AFTER_MS);
+    return { players, report: board.players.makeReport(this.#now(), FULL) };
   }
 
-  /** Reads listed players in order of `user_id`, starting after `after`, for the archive's look-ups. */
-  async readByUserId(address: ShardAddress, after: string, limit: number): Promise<TopEntry[]> {
-    return this.#serve(address).board.players.readByUserId(after, limit);
+  /** Replaces the rows of a shard that lost them by those of its newest copy in R2. @returns the players, and the time of the copy. */
+  async restore(address: ShardAddress): Promise<Result<{ players: number; at: number }, CopyFault>> {
+    const logged = this.#opened?.board.logged ?? 0;
+    try {
+      const begin = () => {
+        this.#isRestoring = true;
+        this.ctx.storage.kv.put(RESTORING, true);
+        this.#opened?.link.stop();
+        this.#opened = undefined;
+      };
+      const manifest = await restoreCopy(this.env, this.#store as ShardStore, address, { logged, begin });
+      this.ctx.storage.kv.delete(RESTORING);
+      this.#isRestoring = false;
+      const { board } = this.#open(address);
+      if (board.sealedAt !== null) this.#change(board, () => board.seal(this.#now()));
+      return ok({ players: board.players.index.size, at: manifest.at });
+    } catch (error) {
+      // The next life of the object removes the rows.
+      if (this.#isRestoring) this.ctx.abort('the shard could not be restored');
+      if (error instanceof CopyError) return err({ kind: error.kind, detail: error.message });
+      throw error;
+    }
   }
 
-  /** Erases the shard after its season is archived. Later writes are refused with `season_sealed`. */
+  /** Lets the shard overwrite the copy of its former life, after an operator accepted the loss of its players. */
+  async takeOverCopies(address: ShardAddress): Promise<void> {
+    const { manifest } = await openCopy(this.env, address);
+    const { board } = this.#open(address);
+    this.#change(board, () => board.continueCopies(manifest.copy));
+  }
+
+  /** Erases the shard. Later writes are refused with `season_sealed`. */
   async destroy(): Promise<void> {
     this.#isGone = true;
     this.#opened?.link.stop();
@@ -194,17 +272,35 @@ export class LeaderboardShard extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    this.#isAlarmPlanned = false;
+    this.#alarmAt = 0;
     const shard = this.#opened;
-    if (shard === undefined) return;
-    runInvocation(this.env, undefined, () => {
-      this.#change(shard.board, () => shard.board.tidy(this.#now()));
-      shard.link.planPush();
-    });
+    if (shard !== undefined) await runInvocation(this.env, undefined, () => this.#tidy(shard));
+  }
+
+  async #tidy({ board, link }: OpenShard): Promise<void> {
+    const isAsleep = this.#change(board, () => board.tidy(this.#now()));
+    if (board.sealedAt === null) link.planPush();
+    else if (!isAsleep) this.#planAlarm(board.sealedAt + EVENT_RETENTION_MS + COPY_AFTER_MS - this.#now());
+    try {
+      const isGone = () => this.#isGone || this.#opened?.board !== board;
+      await writeCopy(this.env, this.#store as ShardStore, board.takeSnapshot(this.#now()), isGone);
+    } catch (error) {
+      logError('leaderboard_copy_failed', error, { season: board.address.season, shard: board.address.shard });
+      this.#planAlarm(ALARM_INTERVAL_MS);
+    }
+  }
+
+  /** Plans the next alarm, unless an earlier one is planned. */
+  #planAlarm(afterMs: number): void {
+    const at = Date.now() + afterMs;
+    if (this.#alarmAt !== 0 && this.#alarmAt <= at) return;
+    this.#alarmAt = at;
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(at));
   }
 
   #open(address: ShardAddress): OpenShard {
     if (this.#isGone) throw new Error(`the shard ${toShardName(address)} was erased`);
+    if (this.#isRestoring) throw new Error(`the shard ${toShardName(address)} is being restored`);
     if (this.#opened === undefined) {
       const board = new ShardBoard(this.#store as ShardStore, address, crypto.randomUUID());
       const { season, shards } = address;
@@ -241,9 +337,7 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   #planWork(link: SeasonLink): void {
     link.planPush();
-    if (this.#isAlarmPlanned) return;
-    this.#isAlarmPlanned = true;
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(Date.now() + ALARM_INTERVAL_MS));
+    this.#planAlarm(ALARM_INTERVAL_MS);
   }
 
   #asOf({ address, counts, startsAt }: ShardBoard): number {

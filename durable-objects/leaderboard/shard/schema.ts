@@ -1,5 +1,5 @@
 /** Tables of one shard of one season. Times are milliseconds since 1970 UTC; `reached` is in microseconds. */
-import { blob, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /** The shard's name and state: one row with the id 1. */
 export const board = sqliteTable('board', {
@@ -13,6 +13,10 @@ export const board = sqliteTable('board', {
   checkpoint: integer('checkpoint').notNull().default(0),
   /** The newest rules of the board that a post brought, as JSON (`BoardRules`); null while those of the season's name hold. */
   rules: text('rules'),
+  /** Number of players in the pages of `sealed_page`; null before they are written. */
+  sealedPlayers: integer('sealed_players'),
+  /** Number of the last copy in R2 that was begun. A location whose copy has a higher number is not overwritten. */
+  copies: integer('copies').notNull().default(0),
 });
 
 /** Ids and names of players. `slot` is the row id, which pages store instead of the user id. */
@@ -45,6 +49,23 @@ export const scorePage = sqliteTable('score_page', {
   id: integer('id').primaryKey(),
   keys: blob('keys').notNull(),
 });
+
+/** The list of a sealed shard in list order, 4,096 players per row: durable-objects/leaderboard/shard/sealed-index.ts */
+export const sealedPage = sqliteTable(
+  'sealed_page',
+  {
+    /** Number of players before the page. */
+    place: integer('place').primaryKey(),
+    /** Score and time of the first player. */
+    score: real('score').notNull(),
+    reached: real('reached').notNull(),
+    /** Slots of the players, four bytes each. */
+    slots: blob('slots').notNull(),
+    /** Score and time of each player, eight bytes each. */
+    keys: blob('keys').notNull(),
+  },
+  (table) => [index('sealed_page_by_key').on(table.score, table.reached)],
+);
 
 /** Events up to the checkpoint. Format: durable-objects/leaderboard/domain/event-page.ts */
 export const eventPage = sqliteTable('event_page', {

@@ -13,6 +13,7 @@ import {
   pointsPerDayAt,
 } from '../../../workers/leaderboard/domain/score-rules.ts';
 import { parseSeason } from '../../../workers/leaderboard/domain/season-name.ts';
+import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { err, ok } from '../../../workers/shared/pure/result.ts';
 import { EVENTS_PER_PAGE, EventPage, hashEvent, type PlayerEvent } from '../domain/event-page.ts';
 import { bucketOf } from '../domain/score-buckets.ts';
@@ -31,6 +32,7 @@ import {
 import { DayPoints, dayOf } from './day-points.ts';
 import { EventPages } from './event-pages.ts';
 import { ShardCommit } from './shard-commit.ts';
+import type { ShardSnapshot } from './shard-copy.ts';
 import { ShardPlayers } from './shard-players.ts';
 import type { Move, PlayerRow, ShardStore } from './store.ts';
 
@@ -53,6 +55,8 @@ export class ShardBoard {
   #rules: BoardRules;
   #isRulesStored = true;
   #isNew: boolean;
+  /** Whether the list is stored as a sealed one. */
+  #isPacked: boolean;
   /** Number of the last commit in the log. `#checkpoint` is the number of the last commit in the stored pages. */
   #logged: number;
   #checkpoint: number;
@@ -71,8 +75,9 @@ export class ShardBoard {
     const named = { ...(season?.rules ?? DEFAULT_RULES), from: 0, pointsPerDayMax: null, pointsPerDayBefore: null };
     this.#rules = known?.rules ?? named;
     this.#isNew = known === null;
+    this.#isPacked = (known?.sealedPlayers ?? null) !== null;
     this.counts = new ShardCounts(address.shard, boot);
-    this.players = new ShardPlayers(store, this.counts, this.#replay());
+    this.players = new ShardPlayers(store, this.counts, known?.sealedPlayers ?? null, this.#replay());
   }
 
   /** Adds the log's events to those of the stored pages. @returns the log's score changes. */
@@ -93,25 +98,47 @@ export class ShardBoard {
     return this.sealedAt !== null || (this.#isNew && now >= this.#endsAt);
   }
 
-  /** Seals the board: no new scores are accepted. Idempotent. @returns the totals of the stored pages. */
-  seal(now: number): { players: number; sum: string } {
+  /** Seals the board: no new scores are accepted, and the list is stored. Idempotent. @returns the number of players. */
+  seal(now: number): number {
     this.#begin();
-    this.checkpoint(now);
     this.#store.seal(now);
     this.sealedAt ??= now;
-    let players = 0;
-    // Sums the halves of each score separately, because the whole sum may exceed 2^53.
-    let [high, low] = [0, 0];
-    for (const [, page] of this.#store.readScorePages()) {
-      for (let at = 0; at < page.length; at += 2) {
-        const score = page[at] as number;
-        if (score === ABSENT) continue;
-        players++;
-        high += Math.floor(score / 2 ** 26);
-        low += score % 2 ** 26;
-      }
-    }
-    return { players, sum: String((BigInt(high) << 26n) + BigInt(low)) };
+    if (!this.#isPacked) this.#pack(now);
+    return this.players.index.size;
+  }
+
+  #pack(now: number): void {
+    this.checkpoint(now);
+    this.players.writeSealed();
+    this.#isPacked = true;
+  }
+
+  /** Number of the last commit. */
+  get logged(): number {
+    return this.#logged;
+  }
+
+  /** Stores the changed pages. @returns what a copy of this moment has */
+  takeSnapshot(now: number): ShardSnapshot {
+    this.checkpoint(now);
+    const [first, last] = this.#store.pageRange();
+    return {
+      address: this.address,
+      copy: this.#store.readCopies() + 1,
+      logged: this.#logged,
+      at: now,
+      sealedAt: this.sealedAt,
+      rules: this.#store.readBoard()?.rules ?? null,
+      keys: [...this.#store.readScorePages()],
+      hidden: this.#store.readHidden(),
+      events: first === 0 ? [] : Array.from({ length: last - first + 1 }, (_, i) => first + i),
+    };
+  }
+
+  /** Continues the copies of a former life of the shard. @param copies number of the last one */
+  continueCopies(copies: number): void {
+    this.#begin();
+    this.#store.writeCopies(copies);
   }
 
   /** Receives the rules that came with a post. Keeps them if they are newer; the next commit stores them. */
@@ -210,16 +237,23 @@ export class ShardBoard {
   /** Stores the changed pages. The log entries before this checkpoint are not needed any more. */
   checkpoint(now: number): void {
     if (this.#logged === this.#checkpoint) return;
-    for (const [number, page] of this.players.index.keys.takeChanged()) this.#store.writeScorePage(number, page);
+    this.players.writeKeys();
     this.#events.flush(Math.ceil(now / 1000));
     this.#store.writeCheckpoint(this.#logged);
     this.#checkpoint = this.#logged;
   }
 
-  /** Stores the changed pages, then removes events that are too old for a retry. */
-  tidy(now: number): void {
+  /**
+   * Stores the changed pages, then removes events that are too old for a retry.
+   * @returns whether the board is sealed and needs no further call.
+   */
+  tidy(now: number): boolean {
     this.checkpoint(now);
     this.#events.prune(Math.floor((now - EVENT_RETENTION_MS) / 1000));
+    const isAsleep = this.sealedAt !== null && now - this.sealedAt > EVENT_RETENTION_MS;
+    // The rows of the log were kept to be overwritten.
+    if (isAsleep) this.#store.clearLog();
+    return isAsleep;
   }
 
   /**
@@ -245,12 +279,17 @@ export class ShardBoard {
     return this.#store.findPlayers([userId]).length > 0;
   }
 
-  /** @returns a listed player with the rank; null for any other player. */
-  standing(userId: string): CountedEntry | null {
+  /** @returns a listed player; null for any other player. */
+  find(userId: string): TopEntry | null {
     const [row] = this.#store.findPlayers([userId]);
     if (row === undefined || this.players.index.scoreOf(row.slot) === ABSENT) return null;
-    const entry = this.players.toEntry(row);
-    return { ...entry, ...this.#rank(entry.score) };
+    return this.players.toEntry(row);
+  }
+
+  /** @returns a listed player with the rank; null for any other player. */
+  standing(userId: string): CountedEntry | null {
+    const entry = this.find(userId);
+    return entry && { ...entry, ...this.#rank(entry.score) };
   }
 
   correct(userId: string, change: Correction, now: number): CorrectedPlayer | null {
@@ -272,21 +311,28 @@ export class ShardBoard {
       commit.move(this.players.move(move));
     }
     this.#write(commit, now);
+    if (this.#isPacked && !commit.isEmpty) this.#pack(now);
     const { rank, isEstimated } = this.#rank(score);
     return { userName: userName ?? userId, score, rank: isHidden ? null : rank, isEstimated, isHidden };
   }
 
-  /** Erases a player, the player's events, and the out-of-date rows of the log. @returns whether the player was in this shard. */
+  /**
+   * Erases a player, the player's events, and the out-of-date rows of the log. In a sealed list, the place of the player stays without id and
+   * name, so that the ranks of others stay. @returns whether the player was in this shard.
+   */
   erase(userId: string, now: number): boolean {
     const [row] = this.#store.findPlayers([userId]);
     if (row === undefined) return false;
     const { slot } = row;
-    const commit = new ShardCommit();
-    commit.move(this.players.leave(slot));
+    if (this.sealedAt === null) {
+      const commit = new ShardCommit();
+      commit.move(this.players.leave(slot));
+      this.players.takeReached(now);
+      this.#write(commit, now);
+    }
     this.players.show(slot);
     this.#store.erasePlayer(slot);
-    this.players.takeReached(now);
-    this.#write(commit, now);
+    this.players.noteErased(slot);
     this.checkpoint(now);
     this.#store.clearLog();
     this.#events.erase(slot);

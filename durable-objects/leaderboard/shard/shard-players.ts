@@ -1,20 +1,25 @@
 /**
- * The players of one shard in memory: their order, the hidden players, and whether the top list changed. Ids and names stay in SQL.
+ * The players of one shard: their order, the hidden players, and whether the top list changed. Ids and names stay in SQL. The order is in
+ * memory while scores arrive. A sealed shard leaves it in SQL until a player is corrected.
  */
 
 import { compareStandings, type StandingKey, type TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { OrderedIndex } from '../domain/ordered-index.ts';
+import type { PlayerIndex } from '../domain/player-index.ts';
 import type { CountReport, ShardCounts } from '../domain/shard-counts.ts';
 import { ABSENT } from '../domain/slot-keys.ts';
 import { type ShardRun, TOP_ENTRIES } from '../protocol.ts';
+import { SealedIndex, toSealedPages } from './sealed-index.ts';
 import type { Move, PlayerRow, ShardStore } from './store.ts';
 
 export class ShardPlayers {
-  readonly index = new OrderedIndex();
   readonly counts: ShardCounts;
   readonly #store: ShardStore;
   readonly #hidden: Map<number, Move>;
-  #newest: number;
+  readonly #sealed: SealedIndex | null;
+  /** The list in memory; null until a sealed shard needs it. */
+  #loaded: OrderedIndex | null = null;
+  #newest = 0;
   #nextSlot: number;
   /** Time of the last report, which lacks later scores. */
   reportedAt = 0;
@@ -23,18 +28,46 @@ export class ShardPlayers {
   /** The lowest score in the last reported top list. A player outside that list with at most this score changes no top list. */
   #topFloor = -1;
 
-  /** @param moves score changes of the log that the stored pages lack. */
-  constructor(store: ShardStore, counts: ShardCounts, moves: Iterable<Move>) {
+  /**
+   * @param sealedPlayers number of players in the sealed list; null if there is none
+   * @param moves score changes of the log that the stored pages lack. A sealed list lacks none.
+   */
+  constructor(store: ShardStore, counts: ShardCounts, sealedPlayers: number | null, moves: Iterable<Move>) {
     this.#store = store;
     this.counts = counts;
-    const { keys } = this.index;
-    for (const [number, page] of store.readScorePages()) keys.loadPage(number, page);
-    for (const { slot, score, reached } of moves) keys.set(slot, score, reached);
     this.#hidden = new Map(store.readHidden().map((move) => [move.slot, move]));
-    for (const slot of this.#hidden.keys()) keys.set(slot, ABSENT, 0);
-    this.index.build();
-    this.#newest = [...this.#hidden.values()].reduce((newest, { reached }) => Math.max(newest, reached), keys.newest());
     this.#nextSlot = store.lastSlot() + 1;
+    this.#sealed = sealedPlayers === null ? null : new SealedIndex(store, sealedPlayers);
+    if (this.#sealed === null) this.#load(moves);
+  }
+
+  get index(): PlayerIndex {
+    return this.#loaded ?? (this.#sealed as SealedIndex);
+  }
+
+  #load(moves: Iterable<Move> = []): OrderedIndex {
+    if (this.#loaded !== null) return this.#loaded;
+    const index = new OrderedIndex();
+    const { keys } = index;
+    for (const [number, page] of this.#store.readScorePages()) keys.loadPage(number, page);
+    for (const { slot, score, reached } of moves) keys.set(slot, score, reached);
+    for (const slot of this.#hidden.keys()) keys.set(slot, ABSENT, 0);
+    index.build();
+    this.#newest = [...this.#hidden.values()].reduce((newest, { reached }) => Math.max(newest, reached), keys.newest());
+    this.#loaded = index;
+    return index;
+  }
+
+  /** Stores the pages of keys that changed since the last call. */
+  writeKeys(): void {
+    for (const [number, page] of this.#loaded?.keys.takeChanged() ?? []) this.#store.writeScorePage(number, page);
+  }
+
+  /** Stores the list as a sealed one. @returns the number of players. */
+  writeSealed(): number {
+    const index = this.#load();
+    this.#store.writeSealedPages(toSealedPages(index), index.size);
+    return index.size;
   }
 
   isHidden(slot: number): boolean {
@@ -47,6 +80,7 @@ export class ShardPlayers {
 
   /** @returns a time later than all times returned before, in microseconds since 1970. @param now milliseconds since 1970. */
   takeReached(now: number): number {
+    this.#load();
     this.#newest = Math.max(now * 1000, this.#newest + 1);
     return this.#newest;
   }
@@ -65,9 +99,10 @@ export class ShardPlayers {
       this.hide(move);
       return move;
     }
-    const from = this.index.scoreOf(slot);
-    if (from === score && this.index.reachedOf(slot) === reached) return null;
-    this.index.set(slot, score, reached);
+    const index = this.#load();
+    const from = index.scoreOf(slot);
+    if (from === score && index.reachedOf(slot) === reached) return null;
+    index.set(slot, score, reached);
     this.counts.noteMove(from === ABSENT ? null : from, score);
     this.#noteTop(slot, score);
     return move;
@@ -75,8 +110,9 @@ export class ShardPlayers {
 
   /** Removes a player from the list. @returns the change for the log; null for a player who is not listed. */
   leave(slot: number): Move | null {
-    const from = this.index.scoreOf(slot);
-    if (!this.index.remove(slot)) return null;
+    const index = this.#load();
+    const from = index.scoreOf(slot);
+    if (!index.remove(slot)) return null;
     this.counts.noteMove(from, null);
     this.#noteTop(slot, from);
     this.#topNames.delete(slot);
@@ -110,7 +146,7 @@ export class ShardPlayers {
 
   #readTop(): TopEntry[] {
     const slots = this.index.range(0, TOP_ENTRIES);
-    const unknown = this.#store.readPlayers(slots.filter((slot) => !this.#topNames.has(slot)));
+    const unknown = this.#readRows(slots.filter((slot) => !this.#topNames.has(slot)));
     const read = new Map(unknown.map((row) => [row.slot, row]));
     const rows = slots.map((slot) => (this.#topNames.get(slot) ?? read.get(slot)) as PlayerRow);
     const top = rows.map((row) => this.toEntry(row));
@@ -140,17 +176,21 @@ export class ShardPlayers {
 
   #entries(start: number, limit: number): TopEntry[] {
     if (limit <= 0) return [];
-    return this.#store.readPlayers(this.index.range(start, limit)).map((row) => this.toEntry(row));
+    return this.#readRows(this.index.range(start, limit)).map((row) => this.toEntry(row));
   }
 
-  readByUserId(after: string, limit: number): TopEntry[] {
-    for (let from = after; ; ) {
-      const rows = this.#store.readByUserId(from, limit);
-      const listed = rows.filter(({ slot }) => this.index.scoreOf(slot) !== ABSENT);
-      const last = rows.at(-1);
-      if (listed.length > 0 || last === undefined) return listed.map((row) => this.toEntry(row));
-      from = last.userId;
-    }
+  /** Reads players in the order of the slots. Erased players keep their place in a sealed list, without id and name. */
+  #readRows(slots: readonly number[]): PlayerRow[] {
+    const rows = this.#store.readPlayers(slots);
+    if (rows.length === slots.length) return rows;
+    const bySlot = new Map(rows.map((row) => [row.slot, row]));
+    return slots.map((slot) => bySlot.get(slot) ?? { slot, userId: '', userName: null });
+  }
+
+  /** Forgets the name of a player who was erased from a sealed list. */
+  noteErased(slot: number): void {
+    this.#topNames.delete(slot);
+    this.counts.noteTop();
   }
 
   toEntry({ slot, userId, userName }: PlayerRow): TopEntry {

@@ -4,7 +4,10 @@ import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../../migrations/leaderboard-shard/migrations.js';
 import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
 import type { EventPage, StoredPage } from '../domain/event-page.ts';
+import { ABSENT, pageOfSlot, slotInPage } from '../domain/slot-keys.ts';
 import type { ShardAddress } from '../protocol.ts';
+import type { CopyManifest } from './copy-file.ts';
+import type { SealedPage } from './sealed-index.ts';
 
 export interface PlayerRow {
   readonly slot: number;
@@ -33,6 +36,8 @@ export interface BoardState {
   readonly sealedAt: number | null;
   readonly checkpoint: number;
   readonly rules: BoardRules | null;
+  /** Number of players in the pages of the sealed list; null before they are written. */
+  readonly sealedPlayers: number | null;
 }
 
 /**
@@ -54,11 +59,12 @@ export class ShardStore {
   }
 
   readBoard(): BoardState | null {
-    const query = 'SELECT season, shard, shards, sealed_at, checkpoint, rules FROM board WHERE id = 1';
-    for (const [season, shard, shards, sealedAt, checkpoint, rules] of this.#sql.exec(query).raw()) {
+    const query = 'SELECT season, shard, shards, sealed_at, checkpoint, rules, sealed_players FROM board WHERE id = 1';
+    for (const [season, shard, shards, sealedAt, checkpoint, rules, players] of this.#sql.exec(query).raw()) {
       const address = { season: String(season), shard: Number(shard), shards: Number(shards) };
       const state = { address, sealedAt: sealedAt as number | null, checkpoint: Number(checkpoint) };
-      return { ...state, rules: rules === null ? null : JSON.parse(String(rules)) };
+      const sealedPlayers = players as number | null;
+      return { ...state, sealedPlayers, rules: rules === null ? null : JSON.parse(String(rules)) };
     }
     return null;
   }
@@ -75,6 +81,35 @@ export class ShardStore {
     this.#sql.exec('UPDATE board SET sealed_at = ? WHERE id = 1 AND sealed_at IS NULL', at);
   }
 
+  /** Number of the last copy that was begun. */
+  readCopies(): number {
+    return this.#readNumber('SELECT coalesce(max(copies), 0) FROM board');
+  }
+
+  writeCopies(copies: number): void {
+    this.#sql.exec('UPDATE board SET copies = ? WHERE id = 1', copies);
+  }
+
+  /** Reads the players of a range of slots, both ends included. */
+  readSlots(first: number, last: number): PlayerRow[] {
+    const query = 'SELECT slot, user_id, user_name FROM player WHERE slot BETWEEN ? AND ?';
+    return this.#readPlayers(query, first, last);
+  }
+
+  /** Removes everything, before the shard is restored from a copy. */
+  clear(): void {
+    for (const table of ['board', 'player', 'hidden', 'day_points', 'score_page', 'sealed_page', 'event_page', 'log'])
+      this.#sql.exec(`DELETE FROM ${table}`);
+  }
+
+  /** Writes the board of a copy. Until then the restored shard is an empty one. */
+  restoreBoard({ season, shard, shards, sealedAt, logged, rules, copy }: CopyManifest): void {
+    const query = `INSERT INTO board(id, season, shard, shards, sealed_at, checkpoint, rules, copies)
+      VALUES (1, ?, ?, ?, ?, ?, ?, ?)`;
+    const json = rules === null ? null : JSON.stringify(rules);
+    this.#sql.exec(query, season, shard, shards, sealedAt, logged, json, copy);
+  }
+
   findPlayers(userIds: readonly string[]): PlayerRow[] {
     // One row for all players, because each row of a cursor costs more than its look-up.
     const query = `SELECT json_group_array(json_array(slot, user_id, user_name))
@@ -89,11 +124,6 @@ export class ShardStore {
   readPlayers(slots: readonly number[]): PlayerRow[] {
     const query = 'SELECT slot, user_id, user_name FROM json_each(?) asked CROSS JOIN player ON slot = asked.value';
     return this.#readPlayers(query, JSON.stringify(slots));
-  }
-
-  readByUserId(after: string, limit: number): PlayerRow[] {
-    const query = 'SELECT slot, user_id, user_name FROM player WHERE user_id > ? ORDER BY user_id LIMIT ?';
-    return this.#readPlayers(query, after, limit);
   }
 
   #readPlayers(query: string, ...values: SqlStorageValue[]): PlayerRow[] {
@@ -157,6 +187,41 @@ export class ShardStore {
   writeScorePage(id: number, page: Float64Array): void {
     const keys = new Uint8Array(page.buffer, page.byteOffset, page.byteLength);
     this.#sql.exec('INSERT OR REPLACE INTO score_page(id, keys) VALUES (?, ?)', id, keys);
+  }
+
+  /** Replaces the pages of a sealed list. */
+  writeSealedPages(pages: Iterable<SealedPage>, players: number): void {
+    this.#sql.exec('DELETE FROM sealed_page');
+    const query = 'INSERT INTO sealed_page(place, score, reached, slots, keys) VALUES (?, ?, ?, ?, ?)';
+    for (const { place, keys, slots } of pages)
+      this.#sql.exec(query, place, keys[0], keys[1], new Uint8Array(slots.buffer), new Uint8Array(keys.buffer));
+    this.#sql.exec('UPDATE board SET sealed_players = ? WHERE id = 1', players);
+  }
+
+  /** Reads the last page that begins before a key in list order; null if there is none. */
+  findSealedPage(score: number, reached: number): SealedPage | null {
+    const columns = 'SELECT place, slots, keys FROM sealed_page WHERE score =';
+    const tied = `${columns} ? AND reached < ? ORDER BY reached DESC LIMIT 1`;
+    for (const row of this.#sql.exec(tied, score, reached).raw()) return toSealedPage(row);
+    const better = `${columns} (SELECT min(score) FROM sealed_page WHERE score > ?) ORDER BY reached DESC LIMIT 1`;
+    for (const row of this.#sql.exec(better, score).raw()) return toSealedPage(row);
+    return null;
+  }
+
+  readSealedPage(place: number): SealedPage {
+    const query = 'SELECT place, slots, keys FROM sealed_page WHERE place = ?';
+    for (const row of this.#sql.exec(query, place).raw()) return toSealedPage(row);
+    throw new Error(`the sealed list has no page at ${place}`);
+  }
+
+  /** Score and time of a slot in the stored pages; null if the slot is not listed. */
+  readKey(slot: number): [score: number, reached: number] | null {
+    const query = 'SELECT substr(keys, ?, 16) FROM score_page WHERE id = ?';
+    for (const [bytes] of this.#sql.exec(query, 1 + 16 * slotInPage(slot), pageOfSlot(slot)).raw()) {
+      const [score = ABSENT, reached = 0] = new Float64Array(bytes as ArrayBuffer);
+      return score === ABSENT ? null : [score, reached];
+    }
+    return null;
   }
 
   /** Writes a commit to the log. @param place row of the log: 0 for the first commit after a checkpoint, then 1 and so on. */
@@ -244,6 +309,12 @@ type PlayerColumns = [slot: number, userId: string, userName: string | null];
 const toPlayerRow = ([slot, userId, userName]: PlayerColumns): PlayerRow => ({ slot, userId, userName });
 
 const toMove = (slot: number, score: number, reached: number): Move => ({ slot, score, reached });
+
+const toSealedPage = ([place, slots, keys]: readonly SqlStorageValue[]): SealedPage => ({
+  place: Number(place),
+  slots: new Uint32Array(slots as ArrayBuffer),
+  keys: new Float64Array(keys as ArrayBuffer),
+});
 
 const toStoredPage = (slots: unknown, records: unknown, userNames: unknown): StoredPage => ({
   slots: new Uint8Array(slots as ArrayBuffer),

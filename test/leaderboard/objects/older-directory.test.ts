@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-it('does not publish the archive of a season into a DIRECTORY that was put back', async () => {
+it('does not end a season in a DIRECTORY that was put back', async () => {
   vi.setSystemTime(Date.parse(`${SEASON}-20T12:00:00Z`));
   const win = { userId: 'ada', points: 3, userName: null, eventId: 'e1', season: undefined };
   for (const result of await writeScores(env, [win])) expect(result.ok).toBe(true);
@@ -33,7 +33,7 @@ it('does not publish the archive of a season into a DIRECTORY that was put back'
   const close = () =>
     runInDurableObject(seasonStub(env, SEASON), (season: LeaderboardSeason) =>
       season.close(row).then(
-        ({ step }) => step,
+        ({ finalAt }) => finalAt,
         (error: unknown) => findMisconfigured(error)?.problem.name,
       ),
     );
@@ -42,6 +42,6 @@ it('does not publish the archive of a season into a DIRECTORY that was put back'
 
   await setAge(10);
   vi.setSystemTime(Date.parse('2043-02-01T00:01:11Z'));
-  expect(await close()).toBe('keep');
-  expect((await store.find(SEASON))?.archive).toEqual(expect.any(String));
+  expect(await close()).toBe(Date.now());
+  expect(await store.find(SEASON)).toMatchObject({ closedAt: Date.now(), players: 1 });
 });

@@ -111,7 +111,7 @@ describe('a month of lost, repeated and reordered calls, and of power cuts', () 
     vi.useRealTimers();
   });
 
-  it('counts every accepted event once, across the end of the month and in the archive', async () => {
+  it('counts every accepted event once, across the end of the month and after it', async () => {
     const world = new World();
     const { random } = world;
     let season = '2031-05';
@@ -121,7 +121,6 @@ describe('a month of lost, repeated and reordered calls, and of power cuts', () 
         // End the month while some answers are missing and their calls are still to be repeated.
         vi.setSystemTime(Date.parse('2031-06-01T00:00:00.500Z'));
         season = '2031-06';
-        await env.BLOBS_2.put('leaderboard/2031-05/broken-off/standings/00000000.json', '[]');
       }
       const wins = Array.from({ length: 1 + Math.floor(random() * 6) }, () => world.newWin());
       const repeats = world.wins.filter(() => random() < 0.02);
@@ -143,11 +142,8 @@ describe('a month of lost, repeated and reordered calls, and of power cuts', () 
       await Promise.all(sent);
     }
     await world.retryAll();
-    const attempts = async (bucket: R2Bucket) =>
-      (await bucket.list({ prefix: 'leaderboard/2031-05/', delimiter: '/' })).delimitedPrefixes.length;
     await seasonStub(env, '2031-05').close({ season: '2031-05', shards: SHARDS });
     expect((await world.readAll('2031-05')).state).toBe('historical');
-    expect([await attempts(env.BLOBS), await attempts(env.BLOBS_2)]).toEqual([1, 1]);
     expect(world.crashes).toBeGreaterThan(20);
     await world.expectCorrect('2031-05');
     await world.expectCorrect('2031-06');

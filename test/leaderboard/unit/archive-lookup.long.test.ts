@@ -1,17 +1,9 @@
 /** Looks up 100 users in the archive of a season with a million players: files read, bytes, processor time. */
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import { rankRun, type TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
-import {
-  LOOKUP_FILE_ENTRIES,
-  lookupName,
-  STANDINGS_FILE_ENTRIES,
-  standingsName,
-  toArchivedEntry,
-  toStandingKey,
-} from '../../../workers/leaderboard/records/archive-files.ts';
 import { openArchivedStandings } from '../../../workers/leaderboard/standings/archived-standings.ts';
+import { toFormerArchive } from '../former-archive.ts';
 
 const PLAYERS = 1_000_000;
 const SHARDS = 32;
@@ -26,28 +18,8 @@ function createArchive(archive: string, scoreOf: (place: number) => number) {
   });
   const ranked = rankRun(list, 0, 1);
   const files = new Map<string, Uint8Array>();
-  const write = (name: string, value: unknown) =>
-    void files.set(`${archive}/${name}`, Buffer.from(JSON.stringify(value)));
-  const standings = [];
-  for (let place = 0; place < PLAYERS; place += STANDINGS_FILE_ENTRIES) {
-    const name = standingsName(standings.length);
-    const rows = ranked.slice(place, place + STANDINGS_FILE_ENTRIES);
-    write(name, rows.map(toArchivedEntry));
-    const [first] = rows;
-    if (first) standings.push({ name, first: toStandingKey(first), place, rank: first.rank });
-  }
-  const byShard = Map.groupBy(list, ({ userId }) => shardOf(userId, SHARDS));
-  const lookups = Array.from({ length: SHARDS }, (_, shard) => {
-    const rows = (byShard.get(shard) ?? []).sort((a, b) => (a.userId < b.userId ? -1 : 1));
-    const own = [];
-    for (let at = 0; at < rows.length; at += LOOKUP_FILE_ENTRIES) {
-      const name = lookupName(shard, own.length);
-      write(name, rows.slice(at, at + LOOKUP_FILE_ENTRIES).map(toArchivedEntry));
-      own.push({ name, first: rows[at]?.userId });
-    }
-    return own;
-  });
-  write('manifest.json', { players: PLAYERS, shards: SHARDS, sealedAt: 1, standings, lookups });
+  for (const [name, value] of toFormerArchive({ season: '2026-10', shards: SHARDS, sealedAt: 1 }, ranked))
+    files.set(`${archive}/${name}`, Buffer.from(JSON.stringify(value)));
   const read = { files: 0, bytes: 0 };
   const env = {
     BLOBS: {

@@ -127,6 +127,7 @@ async function furnish(name: string): Promise<typeof victim> {
     season: '2026-01',
     board: 'default',
     shard: '0',
+    erasure: '00000000-0000-4000-8000-000000000000',
     hash: '0000000000000000',
     bucket: 'any-bucket',
     collector: 'mail',

@@ -274,10 +274,14 @@ function readLog(lines: readonly string[]): Pick<Walked, 'errors' | 'missing'> {
   return { errors, missing };
 }
 
-/** Routes of this release that objects of the last one cannot serve. They are 503 until the objects run the new code. */
+/** Routes of this release that objects of the last one cannot serve. They are 503 or wait until the objects run the new code. */
 const NEW_ROUTES: Readonly<Record<string, string>> = {
   'POST /v1/seasons/{season}/shards/{shard}/accept-loss': '503 unavailable',
   'POST /v1/boards/{board}/seasons/{season}/shards/{shard}/accept-loss': '503 unavailable',
+  'POST /v1/seasons/{season}/shards/{shard}/restore': '503 unavailable',
+  'POST /v1/boards/{board}/seasons/{season}/shards/{shard}/restore': '503 unavailable',
+  'DELETE /v1/scores/{user_id}': '202',
+  'DELETE /v1/boards/{board}/scores/{user_id}': '202',
   'POST /v1/accounts/{user_id}/bookmark': '503 upgrade_pending',
   'POST /v1/accounts/{user_id}/restore': '503 upgrade_pending',
   'POST /v1/accounts/{user_id}/replay': '503 upgrade_pending',

@@ -1,4 +1,4 @@
-/** Erases the seasons of deleted boards: their objects, their archives and their rows. */
+/** Erases the seasons of deleted boards, and those that a board does not keep: their objects, their files and their rows. */
 
 import { addressesOf } from '../../../durable-objects/leaderboard/protocol.ts';
 import { logError } from '../../shared/telemetry/log.ts';
@@ -25,6 +25,23 @@ export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {
       await boards.remove(row.board);
     } catch (error) {
       logError('leaderboard_board_erase_failed', error, { board: row.board });
+    }
+  }
+}
+
+/** Time for which a final season is kept in any case: its events may be repeated, and its notice may wait. */
+const KEPT_MS_MIN = 4 * 86_400_000;
+
+/** Erases the final seasons of each board beyond the newest `seasons_kept`. */
+export async function eraseOldSeasons(env: Env, now: number): Promise<void> {
+  for (const row of await createBoardStore(env.DIRECTORY).listLimited()) {
+    const seasons = await createSeasonStore(env.DIRECTORY).listAll(toBoard(row).ref);
+    const past = seasons.filter(({ endsAt }) => endsAt <= now).slice(row.seasonsKept ?? seasons.length);
+    for (const season of past) {
+      if (season.closedAt === null || now - season.closedAt < KEPT_MS_MIN) continue;
+      await eraseSeason(env, season).catch((error: unknown) =>
+        logError('leaderboard_season_erase_failed', error, { season: season.season }),
+      );
     }
   }
 }

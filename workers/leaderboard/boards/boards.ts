@@ -18,6 +18,7 @@ export const DEFAULT_BOARD: Board = {
   period: 'month',
   isPublic: true,
   logo: null,
+  seasonsKept: null,
   pointsMax: POINTS_MAX,
   pointsPerDayMax: null,
   pointsPerDayBefore: null,
@@ -32,13 +33,13 @@ export const rulesOf = (board: Board): BoardRules => {
 
 export const toBoard = (row: BoardRow): Board =>
   row.board === DEFAULT_BOARD.board
-    ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo }
+    ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo, seasonsKept: row.seasonsKept }
     : { ...row, ref: toBoardRef(row.board, row, row.id) };
 
-/** The row of the board `default`, which stores its title. The other columns repeat its fixed rules. */
-export const toDefaultRow = (title: string, createdAt: number): BoardRow => {
+/** The row of the board `default`, which stores its title and how many seasons it keeps. The other columns repeat its fixed rules. */
+export const toDefaultRow = (title: string, seasonsKept: number | null, createdAt: number): BoardRow => {
   const { ref: _, ...fixed } = DEFAULT_BOARD;
-  return { ...fixed, id: '', title, createdAt, deletedAt: null };
+  return { ...fixed, id: '', title, seasonsKept, createdAt, deletedAt: null };
 };
 
 interface Known {

@@ -1,5 +1,5 @@
 /**
- * The archive of a past season in R2, under `leaderboard/<season>/<attempt>/` in every location:
+ * The archive of a past season that 0.2.0 wrote in R2, under `leaderboard/<season>/<attempt>/` in every location:
  * - the standings in list order, in files of 2,048 players, without ranks;
  * - per shard, the same rows by `user_id`, in files of 1,024 players: the look-ups. Only they have hidden players;
  * - a manifest with the key, place and rank at the start of every file.
@@ -9,7 +9,6 @@
 import type { StandingKey, TopEntry } from '../domain/standing.ts';
 
 export const STANDINGS_FILE_ENTRIES = 2_048;
-export const LOOKUP_FILE_ENTRIES = 1_024;
 
 /**
  * A row of an archived file. The row of an erased player keeps its place in the standings, but has no id and name. The last member
@@ -49,9 +48,6 @@ export interface ArchiveManifest {
   readonly obsolete: readonly string[];
 }
 
-const number = (value: number): string => String(value).padStart(8, '0');
-export const standingsName = (file: number): string => `standings/${number(file)}.json`;
-export const lookupName = (shard: number, file: number): string => `lookups/${shard}/${number(file)}.json`;
 export const manifestKey = (archive: string): string => `${archive}/manifest.json`;
 
 export function toArchivedEntry({ userId, userName, score, reached }: TopEntry): ArchivedEntry {
@@ -84,26 +80,17 @@ export async function writeTo(bucket: R2Bucket, key: string, value: unknown, eta
   return (await bucket.put(key, bytes, options)) !== null;
 }
 
-/**
- * Removes files of interrupted archive attempts. A finished attempt with more players than the published archive stays, because it
- * comes from other objects of the same season and may be the only copy of its players.
- * @param archive the published archive, which DIRECTORY names.
- */
-export async function removeOtherAttempts(env: Env, season: string, archive: string): Promise<void> {
-  for (const bucket of locationsOf(env)) {
-    const countPlayers = async (attempt: string) =>
-      (await readWhole<ArchiveManifest>(bucket, manifestKey(attempt)))?.value.players ?? 0;
-    const published = await countPlayers(archive);
-    const { delimitedPrefixes } = await bucket.list({ prefix: `leaderboard/${season}/`, delimiter: '/' });
-    for (const prefix of delimitedPrefixes) {
-      if (prefix === `${archive}/` || (await countPlayers(prefix.slice(0, -1))) > published) continue;
-      await removeAll(bucket, prefix);
-    }
-  }
+/** Removes the files of an archive that was begun and not published. */
+export async function removeAttempt(env: Env, archive: string): Promise<void> {
+  for (const bucket of locationsOf(env)) await removeAll(bucket, `${archive}/`);
 }
 
+/** Removes the archive of a season and the copies of its shards. */
 export async function removeSeasonFiles(env: Env, season: string): Promise<void> {
-  for (const bucket of locationsOf(env)) await removeAll(bucket, `leaderboard/${season}/`);
+  for (const bucket of locationsOf(env)) {
+    await removeAll(bucket, `leaderboard/${season}/`);
+    await removeAll(bucket, `leaderboard-copies/${season}/`);
+  }
 }
 
 async function removeAll(bucket: R2Bucket, prefix: string): Promise<void> {

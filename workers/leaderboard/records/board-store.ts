@@ -1,5 +1,5 @@
 /** Queries of boards in DIRECTORY: those that operators created, and the title of `default`. */
-import { and, asc, count, eq, gt, isNull, lt, ne, sql } from 'drizzle-orm';
+import { and, asc, count, eq, gt, isNotNull, isNull, lt, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { board, boardLogo, boardWebhook, seasonNotice } from './schema.ts';
 
@@ -9,12 +9,17 @@ type LogoRow = typeof boardLogo.$inferSelect;
 const isCreated = ne(board.board, 'default');
 
 /** The columns that a change of a board sets. */
-function toChanges({ title, isPublic, pointsMax, pointsPerDayMax }: BoardRow, now: number, changesFrom: number) {
+function toChanges(
+  { title, isPublic, pointsMax, pointsPerDayMax, seasonsKept }: BoardRow,
+  now: number,
+  changesFrom: number,
+) {
   const isChanged = sql`${board.pointsPerDayMax} IS NOT ${pointsPerDayMax}`;
   return {
     title,
     isPublic,
     pointsMax,
+    seasonsKept,
     pointsPerDayMax,
     pointsPerDayBefore: sql`CASE WHEN ${isChanged} AND ${board.rulesFrom} <= ${now}
       THEN ${board.pointsPerDayMax} ELSE ${board.pointsPerDayBefore} END`,
@@ -96,6 +101,14 @@ export function createBoardStore(directory: D1Database) {
         db.delete(boardWebhook).where(eq(boardWebhook.board, name)),
         db.delete(seasonNotice).where(eq(seasonNotice.board, name)),
       ]);
+    },
+
+    /** Lists boards that do not keep all seasons. */
+    async listLimited(): Promise<BoardRow[]> {
+      return db
+        .select()
+        .from(board)
+        .where(and(isNotNull(board.seasonsKept), isNull(board.deletedAt)));
     },
 
     async listDeleted(before: number): Promise<BoardRow[]> {

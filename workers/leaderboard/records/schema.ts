@@ -5,7 +5,10 @@ import type { LogoType } from '../domain/board-logo.ts';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
 
-/** Boards that operators created. `default` has a row only once it has a title or a logo; no other column of that row is read. */
+/**
+ * Boards that operators created. `default` has a row only once it has a title or a logo; of its other columns only `seasons_kept` is
+ * read.
+ */
 export const board = sqliteTable('board', {
   board: text('board').primaryKey(),
   /** 8 hexadecimal digits, which are part of the names of the board's seasons. */
@@ -22,6 +25,8 @@ export const board = sqliteTable('board', {
   pointsPerDayBefore: integer('points_per_day_before'),
   /** Time from which `points_per_day_max` holds; 0 if it never changed. */
   rulesFrom: integer('rules_from').notNull().default(0),
+  /** Number of past seasons that are kept; null for all. It holds for `default`, too. */
+  seasonsKept: integer('seasons_kept'),
   /** Hash of the board's logo, whose bytes are in `board_logo`; null without a logo. */
   logo: text('logo'),
   createdAt: integer('created_at').notNull(),
@@ -48,17 +53,19 @@ export const season = sqliteTable(
     /** Number of shards. It never changes in a season, because the shard of a player depends on it. */
     shards: integer('shards').notNull(),
     createdAt: integer('created_at').notNull(),
-    /** Prefix of the season's archive; null until the archive is verified and published. */
+    /** Prefix of the season's archive, if 0.2.0 archived it. */
     archive: text('archive'),
     players: integer('players'),
-    /** Largest number of players seen in the season. An archive with far fewer players is not published. */
+    /** Numbers of the shards that a final season lacks, as JSON; null if it has all. */
+    without: text('without'),
+    /** Largest number of players seen in the season. With far fewer players it does not become final. */
     playersSeen: integer('players_seen').notNull().default(0),
+    /** Time at which the season became final; null before. */
     closedAt: integer('closed_at'),
-    /** Time at which the season's objects were erased. Until then they answer retries of the season's events. */
+    /** Time at which the objects of an archived season were erased. */
     erasedAt: integer('erased_at'),
     /**
-     * Time at which cron next has work for the season: prepare the next season, close this one, or erase its objects. Null if no
-     * work is left.
+     * Time at which cron next has work for the season: prepare the next season, or close this one. Null if no work is left.
      */
     dueAt: integer('due_at'),
     /** Time since which a part of the season does not answer; null if all do. The health check probes such seasons. */
@@ -68,6 +75,34 @@ export const season = sqliteTable(
     index('season_by_board').on(table.board, table.season),
     index('season_by_due').on(table.dueAt),
     index('season_by_silence').on(table.silentAt).where(sql`silent_at IS NOT NULL`),
+    index('season_by_lack').on(table.season).where(sql`without IS NOT NULL`),
+  ],
+);
+
+/** Erasures of players: durable tasks, which cron repeats for the seasons that wait. */
+export const playerErasure = sqliteTable(
+  'player_erasure',
+  {
+    erasure: text('erasure').primaryKey(),
+    /** Reference of the board; '' for `default`. */
+    board: text('board').notNull(),
+    /** The player; '' once the erasure is finished. */
+    userId: text('user_id').notNull(),
+    /** Name of the only season; null for all seasons of the board. */
+    season: text('season'),
+    /** Names of the seasons that are left, as JSON; null before the first run is over. */
+    waiting: text('waiting'),
+    /** Whether the player was found in a season. */
+    isFound: integer('is_found', { mode: 'boolean' }).notNull(),
+    attempts: integer('attempts').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Time of the next run; null once it is finished. */
+    dueAt: integer('due_at'),
+    finishedAt: integer('finished_at'),
+  },
+  (table) => [
+    index('player_erasure_by_due').on(table.dueAt).where(sql`due_at IS NOT NULL`),
+    index('player_erasure_by_end').on(table.finishedAt).where(sql`finished_at IS NOT NULL`),
   ],
 );
 

@@ -1,8 +1,8 @@
 /** Queries of the seasons in DIRECTORY. */
-import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, isNotNull, isNull, lt, lte } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { boardOfRef, preparationAt, readSeason } from '../domain/season-name.ts';
-import { boardWebhook, season, seasonNotice } from './schema.ts';
+import { preparationAt, readSeason } from '../domain/season-name.ts';
+import { season, seasonNotice } from './schema.ts';
 
 export type SeasonRow = typeof season.$inferSelect;
 
@@ -45,9 +45,9 @@ export function createSeasonStore(directory: D1Database) {
       await db.update(season).set({ dueAt }).where(eq(season.season, name));
     },
 
-    /** Lists seasons that have no archive yet and a part that did not answer. */
+    /** Lists seasons that are not final and have a part that did not answer. */
     async listSilent(limit: number): Promise<SeasonRow[]> {
-      const isSilent = and(isNotNull(season.silentAt), isNull(season.archive));
+      const isSilent = and(isNotNull(season.silentAt), isNull(season.closedAt));
       return db.select().from(season).where(isSilent).orderBy(desc(season.silentAt)).limit(limit);
     },
 
@@ -58,6 +58,11 @@ export function createSeasonStore(directory: D1Database) {
         .update(season)
         .set({ silentAt: at })
         .where(and(eq(season.season, name), isOther));
+    },
+
+    /** Lists final seasons that lack a shard. */
+    async listIncomplete(limit: number): Promise<SeasonRow[]> {
+      return db.select().from(season).where(isNotNull(season.without)).orderBy(desc(season.season)).limit(limit);
     },
 
     async listCurrent(now: number): Promise<SeasonRow[]> {
@@ -75,36 +80,10 @@ export function createSeasonStore(directory: D1Database) {
       ]);
     },
 
-    /** Publishes the archive of a season that has none, and records the notice for the board's webhook. */
-    async publish(name: string, archive: string, players: number, now: number): Promise<void> {
-      const isOpen = and(eq(season.season, name), isNull(season.archive));
-      const board = boardOfRef(readSeason(name).board);
-      const notice = db
-        .select({
-          season: season.season,
-          board: boardWebhook.board,
-          createdAt: sql<number>`${now}`.as('created_at'),
-          attempts: sql<number>`0`.as('attempts'),
-          dueAt: sql<number>`${now}`.as('due_at'),
-          status: sql<null>`NULL`.as('status'),
-        })
-        .from(season)
-        .innerJoin(boardWebhook, eq(boardWebhook.board, board))
-        .where(isOpen);
-      await db.batch([
-        db.insert(seasonNotice).select(notice).onConflictDoNothing(),
-        db.update(season).set({ archive, players, closedAt: now }).where(isOpen),
-      ]);
-    },
-
     /** Records the number of players of a season, if it is the largest so far. */
     async recordPlayers(name: string, players: number): Promise<void> {
       const isMore = and(eq(season.season, name), lt(season.playersSeen, players));
       await db.update(season).set({ playersSeen: players }).where(isMore);
-    },
-
-    async markErased(name: string, now: number): Promise<void> {
-      await db.update(season).set({ erasedAt: now, dueAt: null }).where(eq(season.season, name));
     },
   };
 }

@@ -62,18 +62,19 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     method: 'put',
     path: '/v1/boards/default',
     operationId: 'putDefaultBoard',
-    summary: 'Change the title of the board `default`. Its other members never change, and may be left out',
+    summary:
+      'Change the title of the board `default`, and how many seasons it keeps. Its other members never change, and may be left out',
     request: jsonBody(defaultBoardSchema),
     responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 409) },
   });
   api.openapi(putDefault, async (c) => {
-    const { title, ...rules } = c.req.valid('json');
+    const { title, seasons_kept: seasonsKept = null, ...rules } = c.req.valid('json');
     const { board, ...fixed } = toBoardJson(DEFAULT_BOARD, null);
     const isSame = Object.entries(rules).every(([name, value]) => value === fixed[name as keyof typeof fixed]);
     if (!isSame) return sendProblem(c, toProblem({ kind: 'default_rules_fixed' }));
     const now = createClock(c.env)();
-    const row = await createBoardStore(c.env.DIRECTORY).put(toDefaultRow(title, now), now, now);
-    await recordAudit(c, 'board.put', { type: 'board', id: board }, { title, public: true });
+    const row = await createBoardStore(c.env.DIRECTORY).put(toDefaultRow(title, seasonsKept, now), now, now);
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, toAuditDetails(row));
     return c.json(toBoardJson(toBoard(row), null), 200);
   });
 
@@ -90,9 +91,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     const written = await putBoard(c.env, toNewRow(board, c.req.valid('json'), createClock(c.env)()));
     forgetBoard(board);
     if (!written.ok) return sendProblem(c, toProblem(written.error));
-    const { title, isPublic, pointsPerDayMax } = written.value;
-    const details = { title, public: isPublic, max_points_per_day: pointsPerDayMax ?? undefined };
-    await recordAudit(c, 'board.put', { type: 'board', id: board }, details);
+    await recordAudit(c, 'board.put', { type: 'board', id: board }, toAuditDetails(written.value));
     return c.json(toBoardJson(toBoard(written.value), written.value.createdAt), 200);
   });
 
@@ -133,10 +132,18 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
 }
 
+const toAuditDetails = ({ title, isPublic, pointsPerDayMax, seasonsKept }: BoardRow) => ({
+  title,
+  public: isPublic,
+  max_points_per_day: pointsPerDayMax ?? undefined,
+  seasons_kept: seasonsKept ?? undefined,
+});
+
 /** The row of a board that is created now. Its limits hold from the start. */
 function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, createdAt: number): BoardRow {
-  const { public: isPublic, max_points_per_post: pointsMax, max_points_per_day: pointsPerDayMax, ...fixed } = rules;
-  const limits = { pointsMax, pointsPerDayMax, pointsPerDayBefore: pointsPerDayMax };
+  const { public: isPublic, max_points_per_post: pointsMax, max_points_per_day: pointsPerDayMax, ...others } = rules;
+  const { seasons_kept: seasonsKept, ...fixed } = others;
+  const limits = { seasonsKept, pointsMax, pointsPerDayMax, pointsPerDayBefore: pointsPerDayMax };
   const id = crypto.randomUUID().slice(0, 8);
   const rulesFrom = pointsPerDayMax === null ? 0 : createdAt;
   return { ...fixed, ...limits, rulesFrom, board, id, isPublic, logo: null, createdAt, deletedAt: null };
@@ -173,6 +180,7 @@ const toBoardJson = (board: Board, createdAt: number | null) => ({
   max_points_per_post: board.pointsMax,
   max_points_per_day: board.pointsPerDayMax,
   max_points_per_day_from: board.rulesFrom === 0 ? null : new Date(board.rulesFrom).toISOString(),
+  seasons_kept: board.seasonsKept,
   logo: board.logo === null ? null : logoPath(board.board, board.logo),
   created_at: createdAt === null ? null : new Date(createdAt).toISOString(),
 });

@@ -13,10 +13,10 @@ export type LeaderboardError =
         | 'default_not_deletable'
         | 'board_being_deleted';
     }
-  | { readonly kind: 'bad_logo' | 'private_url' | 'unknown_player' }
+  | { readonly kind: 'bad_logo' | 'private_url' | 'unknown_player' | 'unknown_erasure' }
   | { readonly kind: 'no_webhook' | 'no_logo'; readonly board: string }
   | { readonly kind: 'too_many_boards'; readonly boardsMax: number }
-  | { readonly kind: 'not_current' | 'season_running' | 'season_closing'; readonly season: string };
+  | { readonly kind: 'not_current' | 'season_running'; readonly season: string };
 
 export function toProblem(error: LeaderboardError): Problem {
   switch (error.kind) {
@@ -64,7 +64,7 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(409, error.kind, `Only the current season can be watched. ${error.season} is not current.`);
     case 'season_running':
       return problem(409, error.kind, `The month ${error.season} is not over.`);
-    case 'season_closing':
-      return problem(409, error.kind, `Season ${error.season} is being archived. Retry in a minute.`);
+    case 'unknown_erasure':
+      return problem(404, error.kind, 'The board has no erasure of this id.');
   }
 }

@@ -11,39 +11,35 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json/json-api.ts';
-import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { distributionQuerySchema, distributionSchema, exportQuerySchema, shardsSchema } from '../contract.ts';
 import { toCsvCell } from '../domain/csv-cell.ts';
 import { mirror, type ScoreRules } from '../domain/score-rules.ts';
 import { readSeason } from '../domain/season-name.ts';
 import type { RankedEntry } from '../domain/standing.ts';
-import { seasonStub, UnavailableError, within } from '../objects.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
-import { findSeason, forgetSeason, toSeason } from '../seasons/seasons.ts';
+import { findSeason, toSeason } from '../seasons/seasons.ts';
 import { readShards } from '../seasons/shard-status.ts';
 import { openStandings } from '../standings/standings-opening.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
 import { toProblem } from './errors.ts';
 import { boardOf, type Mount } from './mounts.ts';
 
-const seasonSchema = z
+export const seasonSchema = z
   .object({
     season: z.string(),
     state: z.enum(['current', 'closing', 'historical']),
     players: z.int().nullable().openapi({ description: 'Number of players; null until the season is closed' }),
     closed_at: z.string().nullable(),
+    without: z
+      .array(z.int())
+      .openapi({ description: 'Shards that the closed season lacks. Their last counts stay in ranks' }),
   })
   .openapi('Season');
 
 /** Maximum number of parts (files or pages) of an export. Each takes two calls, and the platform allows 10,000 per request. */
 const EXPORT_PARTS_MAX = 4_500;
-/** Time limit of a call to a season object that asks one of its shards. */
-const ACCEPT_MS = 5_000;
-
-const NO_SHARD = problem(404, 'unknown_shard', 'The season has no shard of this number.');
-
-const paramsOf = (mount: Mount) => z.object({ ...mount.params, season: mount.season });
+export const seasonParamsOf = (mount: Mount) => z.object({ ...mount.params, season: mount.season });
 
 export function addDistribution(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   const distribution = createRoute({
@@ -52,7 +48,7 @@ export function addDistribution(api: OpenAPIHono<JsonApiEnv>, mount: Mount): voi
     path: `${mount.prefix}/seasons/{season}/distribution`,
     operationId: mount.idOf('getScoreDistribution'),
     summary: 'Players per range of scores, in at most `limit` ranges of equal width',
-    request: { params: paramsOf(mount), query: distributionQuerySchema },
+    request: { params: seasonParamsOf(mount), query: distributionQuerySchema },
     responses: {
       200: jsonContent(distributionSchema, 'In ascending order, without gaps; at most one second old'),
       ...problemResponses(400, 404, 503),
@@ -72,7 +68,7 @@ export function addDistribution(api: OpenAPIHono<JsonApiEnv>, mount: Mount): voi
 }
 
 export function addSeasons(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
-  const params = paramsOf(mount);
+  const params = seasonParamsOf(mount);
   const list = createRoute({
     ...PUBLIC,
     method: 'get',
@@ -93,41 +89,6 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
       keyOf: (row) => row.season,
       toItem: (row) => toSeasonJson(row, now),
     });
-  });
-
-  const close = createRoute({
-    ...OPERATOR,
-    method: 'post',
-    path: `${mount.prefix}/seasons/{season}/close`,
-    operationId: mount.idOf('closeSeason'),
-    summary: 'Close a season that is over, without waiting for the next minute',
-    request: { params },
-    responses: {
-      200: jsonContent(seasonSchema, 'The state of the season. A season in state `closing` continues by itself'),
-      ...problemResponses(400, 401, 403, 404, 409),
-    },
-  });
-  api.openapi(close, async (c) => {
-    const now = createClock(c.env)();
-    const { season: label } = c.req.valid('param');
-    const season = await findSeason(c.env, label, now, boardOf(c));
-    if (!season.ok) return sendProblem(c, toProblem(season.error));
-    if (season.value.state === 'current') {
-      return sendProblem(c, toProblem({ kind: 'season_running', season: label }));
-    }
-    const name = season.value.season;
-    if (season.value.erasedAt === null) {
-      await seasonStub(c.env, name)
-        .close(season.value)
-        .catch((error: unknown) => {
-          throw new UnavailableError(name, error);
-        });
-    }
-    forgetSeason(name);
-    const row = await createSeasonStore(c.env.DIRECTORY).find(name);
-    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_season', season: label }));
-    await recordAudit(c, 'season.close', { type: 'season', id: name });
-    return c.json(toSeasonJson(row, now), 200);
   });
 
   const exportRoute = createRoute({
@@ -191,38 +152,12 @@ export function addSeasons(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   });
 }
 
-/** Continues with the players that a shard still has. It answers nothing while it has far fewer players than before. */
-export function addShardLoss(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
-  const accept = createRoute({
-    ...OPERATOR,
-    method: 'post',
-    path: `${mount.prefix}/seasons/{season}/shards/{shard}/accept-loss`,
-    operationId: mount.idOf('acceptShardLoss'),
-    summary: 'Continue with the players that a shard still has, after it lost others',
-    request: { params: paramsOf(mount).extend({ shard: z.coerce.number().int().min(0) }) },
-    responses: {
-      200: jsonContent(z.object({ shard: z.int(), players: z.int() }), 'The players that the shard has'),
-      ...problemResponses(400, 401, 403, 404, 409, 503),
-    },
-  });
-  api.openapi(accept, async (c) => {
-    const { season: label, shard } = c.req.valid('param');
-    const season = await findSeason(c.env, label, createClock(c.env)(), boardOf(c));
-    if (!season.ok) return sendProblem(c, toProblem(season.error));
-    if (season.value.archive !== null) return sendProblem(c, toProblem({ kind: 'not_current', season: label }));
-    if (shard >= season.value.shards) return sendProblem(c, NO_SHARD);
-    const name = season.value.season;
-    await recordAudit(c, 'season.accept_loss', { type: 'season', id: name }, { shard });
-    const accepted = seasonStub(c.env, name).acceptLoss(season.value, shard);
-    return c.json({ shard, players: await within(name, ACCEPT_MS, accepted) }, 200);
-  });
-}
-
-const toSeasonJson = (row: SeasonRow, now: number) => ({
+export const toSeasonJson = (row: SeasonRow, now: number) => ({
   season: readSeason(row.season).label,
   state: toSeason(row, now).state,
   players: row.players,
   closed_at: row.closedAt === null ? null : new Date(row.closedAt).toISOString(),
+  without: [...toSeason(row, now).without],
 });
 
 /**

@@ -7,20 +7,22 @@ import { type Board, findBoard } from '../boards/boards.ts';
 import { previousSeason, readSeason, seasonAt, seasonNamed } from '../domain/season-name.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
 
-export interface Season extends SeasonAddress, Readonly<Pick<SeasonRow, 'archive' | 'erasedAt'>> {
+export interface Season extends SeasonAddress, Readonly<Pick<SeasonRow, 'archive' | 'closedAt' | 'erasedAt'>> {
+  /** `historical` once the season is final. */
   readonly state: 'current' | 'closing' | 'historical';
+  /** Numbers of the shards that a final season lacks. */
+  readonly without: readonly number[];
 }
 
 export type SeasonError =
   | { readonly kind: 'unknown_season'; readonly season: string }
   | { readonly kind: 'unknown_board'; readonly board: string };
 
-/**
- * Rows of seasons that this isolate has read. Their facts are immutable or only advance: the shards of a current season, the
- * archive of a historical one.
- */
+/** Rows of seasons that this isolate has read. */
 const known = new Map<string, { readonly row: SeasonRow | null; readonly at: number }>();
 const KNOWN_MAX = 256;
+/** Time for which the row of a final season is cached. */
+const PAST_KNOWN_MS = 10_000;
 
 /**
  * Finds a season.
@@ -50,15 +52,16 @@ export async function findSeasonOf(
   if (wanted === null || wanted > current) return err({ kind: 'unknown_season', season: label ?? '' });
   const cached = known.get(wanted);
   const isLasting = cached?.row && (wanted === current || cached.row.erasedAt !== null);
+  const keptMs = cached?.row?.closedAt ? PAST_KNOWN_MS : maxAgeMs;
   const row =
-    cached !== undefined && (isLasting || Math.abs(now - cached.at) < maxAgeMs)
+    cached !== undefined && (isLasting || Math.abs(now - cached.at) < keptMs)
       ? cached.row
       : await readRow(env, wanted, wanted === current, now);
   return row === null ? err({ kind: 'unknown_season', season: label ?? '' }) : ok(toSeason(row, now));
 }
 
 /**
- * Finds the season of a post. One whose objects are erased is sealed, and so is a past one without a row: it had no players.
+ * Finds the season of a post. One that answers no retries any more is sealed, and so is a past one without a row: it had no players.
  * @param label label of its period; default: the current one.
  */
 export async function findOpenSeason(
@@ -68,7 +71,11 @@ export async function findOpenSeason(
   now: number,
 ): Promise<Result<Season, SeasonError | { readonly kind: 'season_sealed' }>> {
   const season = await findSeasonOf(env, board, label, now);
-  if (season.ok) return season.value.erasedAt === null ? season : err({ kind: 'season_sealed' });
+  if (season.ok) {
+    const { closedAt, erasedAt } = season.value;
+    const isAsleep = erasedAt !== null || (closedAt !== null && now - closedAt > EVENT_RETENTION_MS);
+    return isAsleep ? err({ kind: 'season_sealed' }) : season;
+  }
   const name = label === undefined ? null : seasonNamed(label, board);
   return name !== null && name < seasonAt(now, board) ? err({ kind: 'season_sealed' }) : season;
 }
@@ -101,9 +108,11 @@ async function readRow(env: Env, name: string, isCurrent: boolean, now: number):
   return row;
 }
 
-export function toSeason({ season, shards, archive, erasedAt, endsAt }: SeasonRow, now: number): Season {
-  const state = archive !== null ? 'historical' : now < endsAt ? 'current' : 'closing';
-  return { season, shards, state, archive, erasedAt };
+export function toSeason(row: SeasonRow, now: number): Season {
+  const { season, shards, archive, closedAt, erasedAt, endsAt } = row;
+  const state = closedAt !== null ? 'historical' : now < endsAt ? 'current' : 'closing';
+  const without: number[] = row.without === null ? [] : JSON.parse(row.without);
+  return { season, shards, state, archive, closedAt, erasedAt, without };
 }
 
 export const forgetSeason = (name: string): boolean => known.delete(name);

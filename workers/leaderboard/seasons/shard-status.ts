@@ -1,10 +1,11 @@
 /** Finds the parts of a live season that do not answer, for operators and for the health check. */
 
-import type { SeasonAddress, ShardStatus } from '../../../durable-objects/leaderboard/protocol.ts';
+import { type SeasonAddress, type ShardStatus, toShardName } from '../../../durable-objects/leaderboard/protocol.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { seasonAt } from '../domain/season-name.ts';
 import { seasonStub, within } from '../objects.ts';
 import { createSeasonStore } from '../records/season-store.ts';
+import { toSeason } from './seasons.ts';
 
 const PROBE_MS = 2_000;
 
@@ -40,4 +41,16 @@ export async function findSilentObjects(env: Env): Promise<string[]> {
     }),
   );
   return names.flat();
+}
+
+/** Warns of final seasons that lack a shard. */
+export async function findMissingShards(env: Env): Promise<{ name: string; message: string }[]> {
+  const rows = await createSeasonStore(env.DIRECTORY).listIncomplete(SEASONS_ASKED_MAX);
+  return rows.flatMap((row) => {
+    const { season, shards, without } = toSeason(row, 0);
+    return without.map((shard) => {
+      const name = `LEADERBOARD_SHARD ${toShardName({ season, shard, shards })}`;
+      return { name, message: 'did not answer when the season was closed without it' };
+    });
+  });
 }

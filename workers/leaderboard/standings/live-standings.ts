@@ -1,6 +1,7 @@
 /**
- * Standings of a season from its objects. One shard answers for a player, a view for the top list, and all shards for a run of the
- * list. A run omits the players of a shard that does not answer; the ranks count these players by the season's last counts.
+ * Standings of a season from its objects, current or past. One shard answers for a player, a view for the top list, and all shards for
+ * a run of the list. A run omits the players of a shard that does not answer; the ranks count these players by the season's last counts.
+ * Players who were erased from a past season count, and are left out of lists.
  */
 
 import {
@@ -92,7 +93,7 @@ export class LiveStandings implements StandingsReader {
     const entries = rankRun(merged.slice(0, limit), place, firstRank);
     const next = merged.length > limit ? (entries.at(-1) ?? null) : null;
     const players = sum(answers, (run) => run.players);
-    return { ...(await this.#addMissing(entries, players, missing, asOf)), next };
+    return { ...(await this.#addMissing(entries.filter(isShown), players, missing, asOf)), next };
   }
 
   async keyAtRank(rank: number, isExact: boolean, minAsOf = 0): Promise<RankPlace> {
@@ -110,7 +111,12 @@ export class LiveStandings implements StandingsReader {
 
   /** Counts the players above each score now. @throws UnavailableError if a shard does not answer. */
   #countAbove(scores: readonly number[]): Promise<number[]> {
-    return countAboveIn(this.#env, addressesOf(this.#season), scores, READ_MS);
+    return countAboveIn(this.#env, this.#addresses(), scores, READ_MS);
+  }
+
+  /** The shards that are asked. A final season may lack some. */
+  #addresses(): ShardAddress[] {
+    return addressesOf(this.#season).filter(({ shard }) => !this.#season.without.includes(shard));
   }
 
   /**
@@ -198,7 +204,8 @@ export class LiveStandings implements StandingsReader {
               (counts) => counts[0] ?? 0,
             );
       // A score may have changed since the first question: no more players are above the first one than are before it.
-      return this.#addMissing(rankRun(list, place, 1 + Math.min(above, place)), 0, missing, asOf);
+      const ranked = rankRun(list, place, 1 + Math.min(above, place)).filter(isShown);
+      return this.#addMissing(ranked, 0, missing, asOf);
     }
   }
 
@@ -210,11 +217,12 @@ export class LiveStandings implements StandingsReader {
     const me = after === null ? LIST_START : (await this.#find([after])).entries[0];
     if (!me) return yield null;
     const { answers } = await this.#ask((shard, address) => shard.run(address, me, 0, 0), true);
-    const { season, shards } = this.#season;
+    const addresses = this.#addresses();
     const merger = new RunMerger<TopEntry>(
-      shards,
-      async (shard, key, limit) =>
-        (await this.#call({ season, shard, shards }, (stub, address) => stub.run(address, key, 0, limit))).after,
+      addresses.length,
+      async (source, key, limit) =>
+        (await this.#call(addresses[source] as ShardAddress, (stub, address) => stub.run(address, key, 0, limit)))
+          .after,
       me,
     );
     let place = sum(answers, (run) => run.countBefore + (run.hasKey ? 1 : 0));
@@ -225,7 +233,7 @@ export class LiveStandings implements StandingsReader {
       const entries = rankRun(run, place, run[0]?.score === last.score ? last.rank : place + 1);
       place += run.length;
       last = entries.at(-1) ?? last;
-      yield entries;
+      yield entries.filter(isShown);
     }
   }
 
@@ -248,13 +256,14 @@ export class LiveStandings implements StandingsReader {
 
   /** Asks every shard. @throws UnavailableError if a shard does not answer and the answer has to be exact. */
   async #ask<T>(question: Question<T>, isExact: boolean): Promise<Answers<T>> {
-    const addresses = addressesOf(this.#season);
+    const addresses = this.#addresses();
     const outcomes = await Promise.allSettled(
       addresses.map((address) => (isExact ? this.#call(address, question) : this.#try(address, question))),
     );
     const failure = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failure !== undefined && isExact) throw failure.reason;
-    const missing = addresses.flatMap(({ shard }) => (outcomes[shard]?.status === 'rejected' ? [shard] : []));
+    const silent = addresses.filter((_, i) => outcomes[i]?.status === 'rejected').map(({ shard }) => shard);
+    const missing = [...silent, ...this.#season.without];
     return { answers: outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [] : [outcome.value])), missing };
   }
 
@@ -272,6 +281,9 @@ export class LiveStandings implements StandingsReader {
     };
   }
 }
+
+/** Whether an entry has a player. That of an erased player of a past season has no id. */
+const isShown = ({ userId }: TopEntry): boolean => userId !== '';
 
 const toRanked = ({ userId, userName, score, reached, rank }: CountedEntry): RankedEntry => {
   return { userId, userName, score, reached, rank };

@@ -95,6 +95,7 @@ export const AUDIT_ACTIONS = [
   'season.accept_loss',
   'season.close',
   'season.export',
+  'season.restore_shard',
   'secrets.reseal',
   'shard.rebuild',
   'shard.replay',

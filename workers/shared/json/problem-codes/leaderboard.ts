@@ -57,10 +57,30 @@ export const LEADERBOARD_CODES = {
       'The player would get more points in this day (UTC) than `max_points_per_day` of the board. Nothing was counted.',
     action: 'Post again on the next day, or check the player.',
   },
-  season_closing: {
+  copy_missing: {
     statuses: [409],
-    meaning: 'The season is being archived.',
-    action: 'Retry a minute later.',
+    meaning: 'No location has a copy of the shard.',
+    action: 'Accept the loss, then post the scores again.',
+  },
+  copy_part_missing: {
+    statuses: [409],
+    meaning: 'No location has a part that the copy names. `detail` has its key. Nothing was changed.',
+    action: 'Bring the object back from another copy of the bucket, or accept the loss.',
+  },
+  copy_damaged: {
+    statuses: [409],
+    meaning: 'A file of the copy is damaged in every location that has it. `detail` has its key. Nothing was changed.',
+    action: 'Bring the object back from another copy of the bucket, or accept the loss.',
+  },
+  copy_older: {
+    statuses: [409],
+    meaning: 'The shard has commits that its copy lacks. Nothing was changed.',
+    action: 'Do not restore it.',
+  },
+  unknown_erasure: {
+    statuses: [404],
+    meaning: 'The board has no erasure of this id, or it ended more than 30 days ago.',
+    action: 'Use the id of the answer to `DELETE /v1/scores/{user_id}`.',
   },
   season_running: { statuses: [409], meaning: 'The month is not over.', action: 'Close it after its end.' },
   season_sealed: {
