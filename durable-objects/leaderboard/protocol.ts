@@ -3,7 +3,6 @@
 import type { Distribution } from '../../workers/leaderboard/domain/distribution.ts';
 import type { RankedEntry, StandingKey, TopEntry } from '../../workers/leaderboard/domain/standing.ts';
 import type { Result } from '../../workers/shared/pure/result.ts';
-import type { CountAbove } from './domain/shard-counts.ts';
 
 export interface SeasonAddress {
   /** Name of the season (`season-name.ts`). */
@@ -125,6 +124,13 @@ export interface StandingsPage extends TopList {
 export interface CopyFault {
   readonly kind: 'copy_missing' | 'copy_part_missing' | 'copy_damaged' | 'copy_older';
   readonly detail: string;
+}
+
+export interface CountAbove {
+  /** Number of players who certainly have a higher score. */
+  readonly above: number;
+  /** Number of players in the same bucket as the score, about whom the other shards must be asked. If 0, `above` is exact. */
+  readonly unsure: number;
 }
 
 /** What a final season knows of some scores. */

@@ -2,7 +2,7 @@
  * The season object's side of the count exchange. It keeps the number of players of every shard per bucket, and which buckets changed
  * lately, so that a shard receives only changes that are new to it. There are at most `BUCKETS_MAX` buckets.
  */
-import type { ScoreRange } from '../protocol.ts';
+import type { CountAbove, ScoreRange } from '../protocol.ts';
 import { BucketCounts } from './bucket-counts.ts';
 import {
   BITS_MAX,
@@ -13,7 +13,7 @@ import {
   inOrder,
   type ScoreBuckets,
 } from './score-buckets.ts';
-import type { CountAbove, CountAnswer, CountReport } from './shard-counts.ts';
+import type { CountAnswer, CountReport } from './shard-counts.ts';
 
 /** Number of changes that are remembered at least. A shard that lacks older ones receives all counts. */
 const CHANGES_MIN = 256;

@@ -2,8 +2,8 @@
  * The merged counts of a final season as rows of at most 1,024 buckets. One row tells how many players are above a score, so a rank of the
  * past loads neither an index nor the counts of the shards.
  */
+import type { CountAbove } from '../protocol.ts';
 import { bucketOf, firstAbove, type ScoreBuckets } from './score-buckets.ts';
-import type { CountAbove } from './shard-counts.ts';
 
 const BUCKETS_PER_ROW = 1_024;
 

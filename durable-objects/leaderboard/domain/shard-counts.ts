@@ -5,6 +5,7 @@
  */
 
 import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import type { CountAbove } from '../protocol.ts';
 import { BucketCounts } from './bucket-counts.ts';
 import type { PlayerIndex } from './player-index.ts';
 import { BITS_MAX, BUCKETS_MAX, bucketOf, foldScores, type ScoreBuckets, toScoreBuckets } from './score-buckets.ts';
@@ -44,13 +45,6 @@ export interface CountAnswer {
   readonly lostFrom?: number;
   /** Views that show lists of the season. Season objects of 0.2.0 do not say it. */
   readonly views?: readonly string[];
-}
-
-export interface CountAbove {
-  /** Number of players who certainly have a higher score. */
-  readonly above: number;
-  /** Number of players in the same bucket as the score, about whom the other shards must be asked. If 0, `above` is exact. */
-  readonly unsure: number;
 }
 
 /** The players of all other shards per bucket of scores. */

@@ -13,11 +13,12 @@ import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { callInTrace, runInvocation } from '../../../workers/shared/telemetry/invocation.ts';
 import { logError } from '../../../workers/shared/telemetry/log.ts';
-import type { CountAbove, CountReport } from '../domain/shard-counts.ts';
+import type { CountReport } from '../domain/shard-counts.ts';
 import {
   type CopyFault,
   type CorrectedPlayer,
   type Correction,
+  type CountAbove,
   EVENT_RETENTION_MS,
   type ScoreAnswer,
   type ScoreResult,

@@ -6,7 +6,6 @@ import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules
 import type { EventPage, StoredPage } from '../domain/event-page.ts';
 import { ABSENT, pageOfSlot, slotInPage } from '../domain/slot-keys.ts';
 import type { ShardAddress } from '../protocol.ts';
-import type { CopyManifest } from './copy-file.ts';
 import type { SealedPage } from './sealed-index.ts';
 
 export interface PlayerRow {
@@ -28,6 +27,14 @@ export interface DayPointsRow {
   /** Days of UTC since 1970. */
   readonly day: number;
   readonly points: number;
+}
+
+/** The board of a copy. */
+export interface RestoredBoard extends ShardAddress {
+  readonly sealedAt: number | null;
+  readonly logged: number;
+  readonly rules: BoardRules | null;
+  readonly copy: number;
 }
 
 /** The stored state of a board. */
@@ -103,7 +110,7 @@ export class ShardStore {
   }
 
   /** Writes the board of a copy. Until then the restored shard is an empty one. */
-  restoreBoard({ season, shard, shards, sealedAt, logged, rules, copy }: CopyManifest): void {
+  restoreBoard({ season, shard, shards, sealedAt, logged, rules, copy }: RestoredBoard): void {
     const query = `INSERT INTO board(id, season, shard, shards, sealed_at, checkpoint, rules, copies)
       VALUES (1, ?, ?, ?, ?, ?, ?, ?)`;
     const json = rules === null ? null : JSON.stringify(rules);

@@ -43,6 +43,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/leaderboard/objects.ts',
     'workers/leaderboard/records/',
   ],
+  'durable-objects/leaderboard/shard/': [
+    'durable-objects/leaderboard/',
+    'workers/shared/',
+    'workers/leaderboard/domain/',
+    'workers/leaderboard/objects.ts',
+    'workers/leaderboard/records/archive-files.ts',
+    'migrations/leaderboard-shard/',
+  ],
   'durable-objects/mail/': ['workers/shared/', 'workers/mail/domain/', 'migrations/mailbox/'],
   'durable-objects/mail/contract/': ['workers/shared/pure/', 'workers/mail/domain/'],
   // The files directly in `web/` are the build and its measurements. They import nothing else.
