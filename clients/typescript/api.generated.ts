@@ -421,6 +421,7 @@ export interface StorageJob {
   bucket: string | null;
   prefix: string;
   at: string | null;
+  /** Of `copy`. Null for the owner of the source if the target belongs to somebody else */
   target: {
     bucket: string | null;
     prefix: string;

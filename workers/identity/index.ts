@@ -5,7 +5,7 @@
  * By design: root and operators are neither users nor S3 identities.
  */
 
-export { findActingUser } from './callers/acting-user.ts';
+export { type CredentialRef, findActingUser, findByCredential, toCredentialRef } from './callers/acting-user.ts';
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './callers/authenticate.ts';
 export { readClient, UNKNOWN_CLIENT } from './callers/client.ts';
 export { recordUse } from './callers/credential-use.ts';

@@ -164,6 +164,7 @@ export const en: Texts = {
     no_such_job: 'This job does not exist.',
     not_versioned: 'Versioning was never turned on for this bucket.',
     taken_down: 'The operator has taken the bucket down.',
+    credential_revoked: 'The key or session that started this work was revoked or has ended. Start it again.',
     too_many_jobs: 'You have 20 jobs that have not ended. Wait or cancel one.',
     no_such_quota: 'No storage quota is set.',
     no_such_shard: 'This database does not exist.',

@@ -88,11 +88,13 @@ const selectAccessKey = statement<{ id: string; now: number }, FoundCredential &
    FROM access_key k JOIN user u ON u.user_id = k.user_id
    WHERE k.access_key_id = :id AND (k.expires_at IS NULL OR k.expires_at > :now) AND u.suspended_at IS NULL`,
 );
-const selectToken = statement<{ sha256: string; now: number }, FoundCredential & { scopes: string }>(
+const tokenWhere = (condition: string) =>
   `SELECT ${CREDENTIAL_COLUMNS}, t.token_id AS credential_id, t.expires_at, t.last_used_at, t.scopes
    FROM token t LEFT JOIN user u ON u.user_id = t.user_id
-   WHERE t.token_sha256 = :sha256 AND (t.expires_at IS NULL OR t.expires_at > :now) AND u.suspended_at IS NULL`,
-);
+   WHERE ${condition} AND (t.expires_at IS NULL OR t.expires_at > :now) AND u.suspended_at IS NULL`;
+type FoundToken = FoundCredential & { scopes: string };
+const selectToken = statement<{ sha256: string; now: number }, FoundToken>(tokenWhere('t.token_sha256 = :sha256'));
+const selectTokenById = statement<{ id: string; now: number }, FoundToken>(tokenWhere('t.token_id = :id'));
 
 type Database = D1Database | D1DatabaseSession;
 
@@ -115,6 +117,16 @@ export async function findToken(
   now: number,
 ): Promise<(DatedCredential & { scopes: string[] }) | null> {
   const row = await readFirst(database, selectToken, { sha256, now });
+  return row && { ...toCredential(row), scopes: JSON.parse(row.scopes) as string[] };
+}
+
+/** Finds a token by its id, for work that outlives the request of the token. */
+export async function findTokenById(
+  database: Database,
+  id: string,
+  now: number,
+): Promise<(DatedCredential & { scopes: string[] }) | null> {
+  const row = await readFirst(database, selectTokenById, { id, now });
   return row && { ...toCredential(row), scopes: JSON.parse(row.scopes) as string[] };
 }
 
