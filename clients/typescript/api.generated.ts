@@ -100,6 +100,8 @@ export interface Token {
   expires_at: string | null;
   /** Precise to an hour. Null before the first use. */
   last_used_at: string | null;
+  /** Id of the operator who made it, with whom it ends. Null for root, and for the own token of a user */
+  made_by: string | null;
 }
 
 export interface ResealReport {
@@ -2909,7 +2911,7 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description Another role than `admin` also revokes the tokens that the operator made.
    * @tags identity
    * @name UpdateOperator
    * @summary Change name, role, password or second factors of an operator; all but the name end its sessions
@@ -2947,7 +2949,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name DeleteOperator
-   * @summary Delete an operator and end its sessions
+   * @summary Delete an operator, end its sessions and revoke the tokens that it made
    * @request DELETE:/v1/operators/{operator_id}
    * @secure
    */

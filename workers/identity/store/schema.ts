@@ -58,8 +58,13 @@ export const token = sqliteTable(
     expiresAt: integer('expires_at'),
     /** Time of the token's last use, precise to an hour; null before the first use. */
     lastUsedAt: integer('last_used_at'),
+    /** The operator who made the token, which ends with the operator; null for root, and for a user's own token. */
+    madeBy: text('made_by'),
   },
-  (table) => [index('token_user').on(table.userId)],
+  (table) => [
+    index('token_user').on(table.userId),
+    index('token_made_by').on(table.madeBy).where(sql`made_by IS NOT NULL`),
+  ],
 );
 
 export const policy = sqliteTable(

@@ -7,7 +7,7 @@ import { readFirst, statement } from '../../shared/stores/statement.ts';
 import { findUniqueConflict } from '../../shared/stores/unique-conflict.ts';
 import type { PolicyDocument } from '../principal.ts';
 import { raiseGeneration } from './revocation-store.ts';
-import { accessKey, policy, token, user } from './schema.ts';
+import { accessKey, policy, user } from './schema.ts';
 
 export interface UserRow {
   readonly userId: string;
@@ -19,17 +19,6 @@ export interface UserRow {
   readonly createdAt: number;
   /** Time since which the user is suspended; null or absent if not. */
   readonly suspendedAt?: number | null;
-}
-
-export interface TokenRow {
-  readonly tokenId: string;
-  readonly name: string;
-  readonly userId: string | null;
-  readonly scopes: string[];
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  /** Time of the token's last use, precise to an hour; null before the first use. */
-  readonly lastUsedAt: number | null;
 }
 
 /** A credential with its user and the user's policies, read in one round trip. */
@@ -247,44 +236,6 @@ export function createIdentityStore(database: D1Database) {
         .update(accessKey)
         .set({ secretSealed: after })
         .where(and(eq(accessKey.accessKeyId, accessKeyId), eq(accessKey.secretSealed, before)));
-    },
-
-    // Tokens
-
-    async insertToken(row: typeof token.$inferInsert, audit: AuditRow): Promise<void> {
-      await db.batch([db.insert(token).values(row), insertIfChanged(db, audit)]);
-    },
-
-    async countTokens(userId: string): Promise<number> {
-      return db.$count(token, eq(token.userId, userId));
-    },
-
-    /** Lists all tokens, or those of one user. */
-    async listTokens(userId: string | null, after: string, limit: number): Promise<TokenRow[]> {
-      return db
-        .select({
-          tokenId: token.tokenId,
-          name: token.name,
-          userId: token.userId,
-          scopes: token.scopes,
-          createdAt: token.createdAt,
-          expiresAt: token.expiresAt,
-          lastUsedAt: token.lastUsedAt,
-        })
-        .from(token)
-        .where(and(gt(token.tokenId, after), userId === null ? undefined : eq(token.userId, userId)))
-        .orderBy(asc(token.tokenId))
-        .limit(limit);
-    },
-
-    /** Finds the owner of a token. @returns the owner (`userId` is null for a service token), or null for an unknown token. */
-    async findTokenOwner(tokenId: string): Promise<{ userId: string | null } | null> {
-      return (await db.select({ userId: token.userId }).from(token).where(eq(token.tokenId, tokenId)).get()) ?? null;
-    },
-
-    async deleteToken(tokenId: string, audit: AuditRow): Promise<void> {
-      const gone = db.delete(token).where(eq(token.tokenId, tokenId));
-      await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]);
     },
 
     // Policies
