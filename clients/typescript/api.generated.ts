@@ -430,7 +430,7 @@ export interface StorageJob {
   };
   dry_run: boolean;
   state: "waiting" | "running" | "done" | "failed" | "cancelled";
-  /** Problem code of a job that failed */
+  /** Reason of a job that failed: `credential_revoked` (the key, token or session that started it ended), `user_suspended`, `access_denied`, `no_such_bucket`, `taken_down`, `quota_exceeded`, `directory_rebuilt` */
   error: string | null;
   created_at: string;
   ended_at: string | null;
@@ -3087,6 +3087,7 @@ export namespace V1 {
         | "forward_target.delete"
         | "invite.create"
         | "locations.refill"
+        | "login.failed"
         | "login.new_place"
         | "login.second_factor_failed"
         | "mailbox.export"

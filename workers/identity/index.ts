@@ -20,6 +20,7 @@ export {
   requireScope,
   toActor,
 } from './callers/guards.ts';
+export { mayReadMail } from './domain/operator-roles.ts';
 export {
   type ConditionContext,
   evaluatePolicies,
@@ -33,6 +34,7 @@ export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts
 export { isSigV2Query } from './domain/sigv2.ts';
 export { parseAmzDate } from './domain/sigv4-credentials.ts';
 export { admitRegistration, type ChallengeSolution, createLoginCode } from './login/challenges.ts';
+export { recordFailedLogin } from './login/failed-logins.ts';
 export {
   admitAction,
   admitClient,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { totp } from '../../mail/browser/mail-page.ts';
 import { awaitMail, codeIn, linkIn, resetTokenIn, setRecoveryAddress } from '../../support/mail/account-mail.ts';
 import { type MailUser, readSink, registerUser } from '../../support/mail/mail.ts';
+import { createOperator } from '../../support/operators.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -50,6 +51,22 @@ describe("an operator's link", () => {
     const again = await reset(token, 'yet another password');
     expect([again.status, again.body.code]).toEqual([400, 'invalid_reset_token']);
     expect((await login(user.email, NEW_PASSWORD)).status).toBe(200);
+  });
+
+  it('is mailed to the recovery address if the operator may not read mail', async () => {
+    const user = await registerUser(server, 'helped');
+    const support = await createOperator(server, 'support');
+    const ask = () => server.call('POST', `/v1/accounts/${user.userId}/password-reset`, undefined, support.token);
+    const without = await ask();
+    expect([without.status, without.body.code, without.body.url]).toEqual([409, 'no_recovery_address', undefined]);
+    await setRecovery(user, 'helped@recovery.example');
+    const mailed = await ask();
+    expect([mailed.status, Object.keys(mailed.body)]).toEqual([202, ['expires_at']]);
+    const mail = await readMail('helped@recovery.example', 'Set a new password');
+    expect((await reset(resetTokenIn(linkIn(mail)))).status).toBe(204);
+    const admin = await createOperator(server, 'admin');
+    const link = await server.call('POST', `/v1/accounts/${user.userId}/password-reset`, undefined, admin.token);
+    expect([link.status, typeof link.body.url]).toEqual([201, 'string']);
   });
 
   it('is used by one of two concurrent requests', async () => {

@@ -47,7 +47,13 @@ it.each(['deleted', 'given another role'] as const)('tokens end when the operato
 
 it('a token for one board posts to that board only', async () => {
   for (const board of ['races', 'chess']) {
-    const made = await server.call('PUT', `/v1/boards/${board}`, { title: board, sort: 'desc', operator: 'sum', period: 'month', public: true });
+    const made = await server.call('PUT', `/v1/boards/${board}`, {
+      title: board,
+      sort: 'desc',
+      operator: 'sum',
+      period: 'month',
+      public: true,
+    });
     expect(made.status).toBeLessThan(300);
   }
   const { token } = await createToken(['board:races:write']);

@@ -163,6 +163,7 @@ export const en: Texts = {
     job_ended: 'The job has already ended.',
     no_such_job: 'This job does not exist.',
     not_versioned: 'Versioning was never turned on for this bucket.',
+    no_recovery_address: 'The account has no confirmed recovery address.',
     taken_down: 'The operator has taken the bucket down.',
     credential_revoked: 'The key or session that started this work was revoked or has ended. Start it again.',
     too_many_jobs: 'You have 20 jobs that have not ended. Wait or cancel one.',

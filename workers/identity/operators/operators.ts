@@ -57,14 +57,14 @@ async function checkFactor(
 /**
  * Checks login, password and second factor. Counts guesses before the hash is computed.
  * @param at origin of the web app, for passkeys, and the time.
- * @param recordFailure is called when the password is right and the second factor is wrong.
+ * @param record is called with failures: of the password (the operator is null for an unknown login), or of the second factor.
  */
 export async function checkOperatorLogin(
   env: Env,
   given: OperatorFactor & { readonly login: string; readonly password: string },
   guesser: Guesser,
   at: { readonly origin: string; readonly now: number },
-  recordFailure: (operatorId: string) => Promise<void>,
+  record: (event: 'login.failed' | 'login.second_factor_failed', operatorId: string | null) => Promise<void>,
 ): Promise<Result<OperatorRow, Problem>> {
   // The space separates these counts from those of mail accounts, because no address contains a space.
   const subject = `operator ${given.login.toLowerCase()}`;
@@ -73,10 +73,13 @@ export async function checkOperatorLogin(
   const row = await createOperatorStore(env.DIRECTORY).findByLogin(given.login);
   const verified = await verifyPassword(given.password, row?.passwordHash ?? null);
   if (!verified.ok) return verified;
-  if (!verified.value || !row) return err(WRONG_LOGIN);
+  if (!verified.value || !row) {
+    await record('login.failed', row?.operatorId ?? null);
+    return err(WRONG_LOGIN);
+  }
   if (given.totp === undefined && given.passkey === undefined) return err(FACTOR_NEEDED);
   if (!(await checkFactor(env, row, given, at))) {
-    await recordFailure(row.operatorId);
+    await record('login.second_factor_failed', row.operatorId);
     return err(WRONG_FACTOR);
   }
   await forgiveGuesses(env, subject, guesser, at.now);

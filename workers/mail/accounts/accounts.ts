@@ -124,19 +124,19 @@ export async function ensureMailbox(
 }
 
 /** Login events that are written to the audit log. */
-export type LoginEvent = 'login.new_place' | 'login.second_factor_failed';
+export type LoginEvent = 'login.failed' | 'login.new_place' | 'login.second_factor_failed';
 
 /**
  * Checks address, password and second factor. For an unknown address, it does the same work and gives the same answer as for a
  * wrong password.
- * @param record is called with login events, but only if the password was correct.
+ * @param record is called with login events. The user is null for a failed login to an unknown address.
  */
 export async function checkLogin(
   env: Env,
   request: Login,
   { guesser, url }: { readonly guesser: Guesser; readonly url: string },
   now: number,
-  record: (event: LoginEvent, userId: string) => Promise<void>,
+  record: (event: LoginEvent, userId: string | null) => Promise<void>,
 ): Promise<Result<AccountRow & { readonly isPasswordStill: () => Promise<boolean> }, Problem>> {
   const email = request.email.trim().toLowerCase();
   const admitted = await admitGuess(env, email, guesser, now, {
@@ -150,7 +150,10 @@ export async function checkLogin(
   const hash = await store.findPassword(account?.userId ?? '');
   const verified = await verifyPassword(request.password, hash);
   if (!verified.ok) return verified;
-  if (!verified.value || !account) return err(WRONG_LOGIN);
+  if (!verified.value || !account) {
+    await record('login.failed', account?.userId ?? null);
+    return err(WRONG_LOGIN);
+  }
   const factor = await checkFactor(env, account.userId, request, url, now);
   if (!factor.ok) {
     if (factor.error === WRONG_FACTOR) await record('login.second_factor_failed', account.userId);

@@ -54,18 +54,35 @@ async function mailToRecoveryAddress(
   }
 }
 
+async function composeResetLink(env: Env, account: AccountRow, origin: string, now: number) {
+  const { token, expiresAt } = await createPasswordReset(env, account.userId, 'mailed_reset', now);
+  const text =
+    `A new password for ${account.email} was requested.\n\n` +
+    `Open this link to set it. It works once, within an hour:\n\n${toResetUrl(origin, token)}\n\n` +
+    'If you did not request it, ignore this message. The password stays as it is.\n';
+  return { subject: 'Set a new password', text, expiresAt };
+}
+
 /** Mails a link that sets a new password. Does nothing for accounts without a recovery address. Never throws. */
 export const mailResetLink = (env: Env, email: string, origin: string, now: number): Promise<void> =>
-  mailToRecoveryAddress(env, email, async (account) => {
-    const { token } = await createPasswordReset(env, account.userId, 'mailed_reset', now);
-    return {
-      subject: 'Set a new password',
-      text:
-        `A new password for ${account.email} was requested.\n\n` +
-        `Open this link to set it. It works once, within an hour:\n\n${toResetUrl(origin, token)}\n\n` +
-        'If you did not request it, ignore this message. The password stays as it is.\n',
-    };
-  });
+  mailToRecoveryAddress(env, email, (account) => composeResetLink(env, account, origin, now));
+
+/**
+ * Mails the link for an operator who may not see it.
+ * @returns the time at which the link ends; null if the account has no recovery address, and then nothing is mailed.
+ */
+export async function mailResetLinkOf(
+  env: Env,
+  account: AccountRow,
+  origin: string,
+  now: number,
+): Promise<number | null> {
+  const to = await findRecoveryEmail(env, account.userId);
+  if (to === null) return null;
+  const { expiresAt, ...mail } = await composeResetLink(env, account, origin, now);
+  await sendAccountMail(env, account, { to, ...mail });
+  return expiresAt;
+}
 
 /** Mails a code that admits a login. Does nothing for accounts without a recovery address. Never throws. */
 export const mailLoginCode = (env: Env, email: string, now: number): Promise<void> =>

@@ -12,6 +12,7 @@ import {
   createPasskeyStore,
   forgiveGuesses,
   readClient,
+  recordFailedLogin,
   requireMailUser,
   type UserPrincipal,
   verifyPasskey,
@@ -113,7 +114,10 @@ async function checkConfirmation(
     await createLoginStore(userDatabaseOf(c.env, userId)).findPassword(userId),
   );
   if (!verified.ok) return verified;
-  if (!verified.value) return err(WRONG_PASSWORD);
+  if (!verified.value) {
+    await recordFailedLogin(c, { type: 'user', id: userId });
+    return err(WRONG_PASSWORD);
+  }
   const factor = await checkSecondFactor(c.env, userId, given, now);
   if (!factor.ok) {
     if (factor.error === 'required') return err(FACTOR_NEEDED);

@@ -68,7 +68,14 @@ const jobSchema = z
     }),
     dry_run: z.boolean(),
     state: z.enum(JOB_STATES),
-    error: z.string().nullable().openapi({ description: 'Problem code of a job that failed' }),
+    error: z
+      .string()
+      .nullable()
+      .openapi({
+        description:
+          'Reason of a job that failed: `credential_revoked` (the key, token or session that started it ended), ' +
+          '`user_suspended`, `access_denied`, `no_such_bucket`, `taken_down`, `quota_exceeded`, `directory_rebuilt`',
+      }),
     created_at: z.string(),
     ended_at: z.string().nullable(),
     position: z.string().nullable().openapi({ description: 'The name at which it continues, in the order of names' }),
