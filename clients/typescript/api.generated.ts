@@ -914,6 +914,8 @@ export interface Profile {
   recovery_address: string | null;
   has_password: boolean;
   password_needs_passkey: boolean;
+  /** Whether `GET /v1/me/security-review` waits for the user */
+  security_review: boolean;
   state: string;
   created_at: string;
 }
@@ -1036,8 +1038,33 @@ export interface AccountAddress {
   is_primary: boolean;
 }
 
+export interface SecurityReview {
+  /** Whether a new password was set and its review has not ended */
+  pending: boolean;
+  changed_at: string | null;
+  /** Start of the time whose passkeys and keys ended */
+  since: string | null;
+  ended: {
+    kind: "passkey" | "access_key" | "token";
+    name: string;
+    created_at: string;
+  }[];
+  /** What stays until you remove it */
+  open: {
+    kind: "recovery_address" | "forward_target" | "address_forward" | "filter";
+    name: string;
+    /** Path to which a `DELETE` removes it */
+    remove: string;
+  }[];
+}
+
 export interface RecoveryAddress {
   email: string | null;
+  /** Time from which `email` counts, 72 hours after its confirmation or after a removal. Null if it counts */
+  works_from: string | null;
+  /** The address that counts until then */
+  former_email: string | null;
+  /** The address that waits for its code */
   pending_email: string | null;
 }
 
@@ -5229,7 +5256,7 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description Also ends the passkeys and access keys that other sessions made in the last 30 days. `GET /v1/me/security-review` says what ended, and lists what you should look at.
    * @tags mail
    * @name ChangePassword
    * @summary Change the password, end all other sessions and revoke all app tokens
@@ -5259,6 +5286,11 @@ export namespace V1 {
       new_password: string;
       /** True does not revoke app tokens */
       keep_tokens?: boolean;
+      /**
+       * Passkeys and access keys that other sessions made since then end. Default: 30 days ago
+       * @format date-time
+       */
+      since?: string;
     };
     export type RequestHeaders = {};
     export type ResponseBody = void;
@@ -6118,6 +6150,38 @@ export namespace V1 {
       recovery_code?: string;
       passkey?: PasskeyAssertion;
     };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetSecurityReview
+   * @summary Read what a new password ended, and which recovery addresses, forwards and filters stay
+   * @request GET:/v1/me/security-review
+   * @secure
+   */
+  export namespace GetSecurityReview {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = SecurityReview;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name EndSecurityReview
+   * @summary End the review: the user has seen it
+   * @request POST:/v1/me/security-review/done
+   * @secure
+   */
+  export namespace EndSecurityReview {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
   }

@@ -52,6 +52,9 @@ const t = mailTexts.main;
 
 const loadCompose = () => import('./compose/compose.tsx').then((module) => ({ default: module.Compose }));
 const Compose = lazy(loadCompose);
+const SecurityReview = lazy(() =>
+  import('./settings/security-review.tsx').then((module) => ({ default: module.SecurityReview })),
+);
 const Settings = lazy(() => import('./settings/settings.tsx').then((module) => ({ default: module.Settings })));
 
 const COMPOSE_AFTER_MS = 1500;
@@ -298,6 +301,7 @@ function Mail() {
 
 function App() {
   const status = useStore(session, (state) => state.status);
+  const hasReview = useStore(session, (state) => state.profile?.security_review ?? false);
   const route = useRoute();
   useEffect(() => {
     void resumeSession();
@@ -326,11 +330,16 @@ function App() {
       </>
     );
   }
-  if (status === 'in') return <Mail />;
+  if (status === 'in' && !hasReview) return <Mail />;
   return (
     <>
       <Rail current="mail" />
       <main id="main">
+        {status === 'in' && (
+          <Suspense fallback={<p className="muted loading">{t.loading}</p>}>
+            <SecurityReview />
+          </Suspense>
+        )}
         {status === 'out' && <SignInPage />}
         {status === 'away' && (
           <div className="card sign-in stack">

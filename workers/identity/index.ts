@@ -44,11 +44,12 @@ export {
   KNOWN_PLACE_AGE_MS,
 } from './login/guesses.ts';
 export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './login/passkeys.ts';
-export { createPasswordReset, RESET_AGE_MS, resetPassword } from './login/password-reset.ts';
+export { createPasswordReset, ENDS_SINCE_MS, RESET_AGE_MS, resetPassword } from './login/password-reset.ts';
 export {
   beginRecoveryAddress,
   confirmRecoveryAddress,
   findRecoveryEmail,
+  listRecoveryEmails,
   readRecoveryAddress,
   removeRecoveryAddress,
 } from './login/recovery-address.ts';
@@ -94,6 +95,13 @@ export { deriveSecret, openSecret, sealSecret } from './secrets/secrets.ts';
 export { toOtpAuthUrl } from './secrets/totp.ts';
 export { createLoginStore } from './store/login-store.ts';
 export { createPasskeyStore } from './store/passkey-store.ts';
+export {
+  changePassword,
+  type EndedThing,
+  endReview,
+  readReview,
+  type SecurityReview,
+} from './store/password-change-store.ts';
 export { createRecoveryStore } from './store/recovery-store.ts';
 export { raiseGeneration, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 export { endingCredentials, registerUserObligation, type UserObligation } from './users/obligations.ts';

@@ -41,6 +41,8 @@ export const accessKey = sqliteTable(
      * use.
      */
     lastUsedAt: integer('last_used_at'),
+    /** Id of the user's session that made the key; null for a key of the operator, and if it is not known. */
+    madeIn: text('made_in'),
   },
   (table) => [index('access_key_user').on(table.userId)],
 );
@@ -97,6 +99,8 @@ export const password = sqliteTable('password', {
   changedAt: integer('changed_at').notNull(),
   /** Whether a login by password needs a passkey as its second factor. */
   needsPasskey: integer('needs_passkey', { mode: 'boolean' }).notNull().default(false),
+  /** What the last new password ended, as JSON, until the user has seen it; null afterwards. */
+  review: text('review'),
 });
 
 /** Second factors of users (RFC 6238). The seed is sealed with MASTER_KEY. Recovery codes are stored as hashes and work once. */

@@ -43,11 +43,12 @@ export async function admitRecoveryMail(
 async function mailToRecoveryAddress(
   env: Env,
   email: string,
+  now: number,
   compose: (account: AccountRow) => Promise<{ subject: string; text: string }>,
 ): Promise<void> {
   try {
     const account = await findAccountByEmail(env, normalizeEmail(email));
-    const to = account && (await findRecoveryEmail(env, account.userId));
+    const to = account && (await findRecoveryEmail(env, account.userId, now));
     if (account && to !== null) await sendAccountMail(env, account, { to, ...(await compose(account)) });
   } catch (error) {
     logError('recovery_mail_failed', error);
@@ -65,7 +66,7 @@ async function composeResetLink(env: Env, account: AccountRow, origin: string, n
 
 /** Mails a link that sets a new password. Does nothing for accounts without a recovery address. Never throws. */
 export const mailResetLink = (env: Env, email: string, origin: string, now: number): Promise<void> =>
-  mailToRecoveryAddress(env, email, (account) => composeResetLink(env, account, origin, now));
+  mailToRecoveryAddress(env, email, now, (account) => composeResetLink(env, account, origin, now));
 
 /**
  * Mails the link for an operator who may not see it.
@@ -77,7 +78,7 @@ export async function mailResetLinkOf(
   origin: string,
   now: number,
 ): Promise<number | null> {
-  const to = await findRecoveryEmail(env, account.userId);
+  const to = await findRecoveryEmail(env, account.userId, now);
   if (to === null) return null;
   const { expiresAt, ...mail } = await composeResetLink(env, account, origin, now);
   await sendAccountMail(env, account, { to, ...mail });
@@ -86,7 +87,7 @@ export async function mailResetLinkOf(
 
 /** Mails a code that admits a login. Does nothing for accounts without a recovery address. Never throws. */
 export const mailLoginCode = (env: Env, email: string, now: number): Promise<void> =>
-  mailToRecoveryAddress(env, email, async (account) => ({
+  mailToRecoveryAddress(env, email, now, async (account) => ({
     subject: 'Code for your login',
     text:
       `A login as ${account.email} needs a code, because there were many wrong passwords before.\n\n` +
