@@ -94,7 +94,7 @@ export { hashPassword, verifyPassword } from './secrets/passwords.ts';
 export { deriveSecret, openSecret, sealSecret } from './secrets/secrets.ts';
 export { toOtpAuthUrl } from './secrets/totp.ts';
 export { createLoginStore } from './store/login-store.ts';
-export { createPasskeyStore } from './store/passkey-store.ts';
+export { createPasskeyStore, readPasswordRule } from './store/passkey-store.ts';
 export {
   changePassword,
   type EndedThing,

@@ -8,6 +8,7 @@ import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { resumeSession } from '../model/session.ts';
+import './security-review.css';
 
 const { review: t } = mailSettingsTexts;
 const PATH = '/v1/me/security-review';
@@ -27,9 +28,9 @@ function Ended({ ended }: Pick<Review, 'ended'>) {
       <p className="muted small">{t.endedText}</p>
       <ul className="plain-list">
         {ended.map(({ kind, name, created_at }) => (
-          <li key={`${kind} ${name} ${created_at}`} className="row">
+          <li key={`${kind} ${name} ${created_at}`} className="row wrap">
             <span className="badge">{t.kinds[kind]}</span>
-            <span className="grow ellipsis" translate="no">
+            <span className="grow named" translate="no">
               {name}
             </span>
             <span className="muted small">{formatDay(created_at)}</span>
@@ -53,9 +54,9 @@ function Open({ open, onRemoved }: Pick<Review, 'open'> & { onRemoved: () => voi
       <p className="muted small">{t.openText}</p>
       <ul className="plain-list">
         {open.map((one) => (
-          <li key={`${one.kind} ${one.name}`} className="row">
+          <li key={`${one.kind} ${one.name}`} className="row wrap">
             <span className="badge">{t.kinds[one.kind]}</span>
-            <span className="grow ellipsis" translate="no">
+            <span className="grow named" translate="no">
               {one.name}
             </span>
             <button type="button" className="danger" onClick={() => void remove(one)}>

@@ -6,7 +6,6 @@ import {
   admitRegistration,
   checkSecondFactor,
   createLoginStore,
-  createPasskeyStore,
   findSuspended,
   forgetUser,
   forgiveGuesses,
@@ -14,6 +13,7 @@ import {
   hashPassword,
   inventUserName,
   isEmailElsewhere,
+  readPasswordRule,
   verifyPasskey,
   verifyPassword,
 } from '../../identity/index.ts';
@@ -178,6 +178,6 @@ async function checkFactor(
   }
   const factor = await checkSecondFactor(env, userId, request, now);
   if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
-  const { needsPasskey } = await createPasskeyStore(userDatabaseOf(env, userId)).readPasswordRule(userId);
+  const { needsPasskey } = await readPasswordRule(userDatabaseOf(env, userId), userId);
   return needsPasskey ? err(FACTOR_NEEDED) : ok(null);
 }

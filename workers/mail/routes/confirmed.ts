@@ -9,9 +9,9 @@ import {
   authorizeFirst,
   checkSecondFactor,
   createLoginStore,
-  createPasskeyStore,
   forgiveGuesses,
   readClient,
+  readPasswordRule,
   recordFailedLogin,
   requireMailUser,
   type UserPrincipal,
@@ -124,7 +124,7 @@ async function checkConfirmation(
     await recordAudit(c, 'login.second_factor_failed', { type: 'user', id: userId }, { during: 'confirmation' });
     return err(WRONG_FACTOR);
   }
-  const { needsPasskey } = await createPasskeyStore(userDatabaseOf(c.env, userId)).readPasswordRule(userId);
+  const { needsPasskey } = await readPasswordRule(userDatabaseOf(c.env, userId), userId);
   if (needsPasskey) return err(FACTOR_NEEDED);
   await forgiveGuesses(c.env, email ?? userId, guesser, now);
   return ok(user);

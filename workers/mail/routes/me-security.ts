@@ -54,6 +54,13 @@ const sessionSchema = z
   .openapi('Session');
 
 export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
+  addPasswordChange(api);
+  addDeletion(api);
+  addSessions(api);
+  addSecondFactor(api);
+}
+
+function addPasswordChange(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...SESSION_ROUTE,
@@ -108,6 +115,9 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       return c.body(null, 204);
     },
   );
+}
+
+function addDeletion(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...SESSION_ROUTE,
@@ -129,8 +139,6 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       return erased.ok ? c.body(null, 204) : sendProblem(c, erased.error);
     },
   );
-  addSessions(api);
-  addSecondFactor(api);
 }
 
 function addSessions(api: OpenAPIHono<JsonApiEnv>): void {

@@ -1,5 +1,5 @@
 /** The profile of an account: facts of the identity user, the addresses and the mailbox in one document. */
-import { createLoginStore, createPasskeyStore, findUserById, readRecoveryAddress } from '../../identity/index.ts';
+import { createLoginStore, findUserById, readPasswordRule, readRecoveryAddress } from '../../identity/index.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
@@ -20,7 +20,7 @@ export async function readProfile(env: Env, userId: string): Promise<Result<Prof
     listSenders(env, userId),
     createLoginStore(directory).findSecondFactor(userId),
     readRecoveryAddress(env, userId, createClock(env)()),
-    createPasskeyStore(directory).readPasswordRule(userId),
+    readPasswordRule(directory, userId),
     callMailbox(env, userId, (box) => box.readProfile()),
   ]);
   if (!account || !user) return err(problem(404, 'no_mailbox', 'This user has no mailbox.'));
