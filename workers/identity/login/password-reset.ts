@@ -72,7 +72,7 @@ export async function resetPassword(
     now,
   );
   if (found === null || found.userId === null) return err(INVALID_RESET_TOKEN);
-  const hash = await hashPassword(password);
+  const hash = await hashPassword(password, 'known');
   if (!hash.ok) return hash;
   const { userId, secretSha256 } = found;
   const since = now - ENDS_SINCE_MS;

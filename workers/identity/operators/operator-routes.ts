@@ -110,7 +110,7 @@ function addCreate(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { login, name, role, password } = c.req.valid('json');
       if (!mayManage(roleOf(caller.value), [role])) return sendProblem(c, NOT_MANAGED);
-      const hash = await hashPassword(password);
+      const hash = await hashPassword(password, 'known');
       if (!hash.ok) return sendProblem(c, hash.error);
       const operatorId = crypto.randomUUID();
       const { seed, sealed } = createOperatorSeed(c.env, operatorId);
@@ -177,7 +177,7 @@ function addChange(api: OpenAPIHono<JsonApiEnv>): void {
       const found = await findManaged(c, c.req.valid('param').operator_id, role);
       if (!found.ok) return sendProblem(c, found.error);
       const { operatorId, login } = found.value;
-      const hash = password === undefined ? null : await hashPassword(password);
+      const hash = password === undefined ? null : await hashPassword(password, 'known');
       if (hash && !hash.ok) return sendProblem(c, hash.error);
       const made = reset_totp ? createOperatorSeed(c.env, operatorId) : null;
       const change = {

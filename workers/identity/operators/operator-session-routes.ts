@@ -147,7 +147,7 @@ export function addOwnOperator(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireConfirmedPerson(c, given);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { operatorId, sessionId } = caller.value;
-      const hash = await hashPassword(new_password);
+      const hash = await hashPassword(new_password, 'known');
       if (!hash.ok) return sendProblem(c, hash.error);
       const audit = toAuditRow(c, 'operator.update', toOperatorTarget(operatorId), { password: true });
       await createOperatorStore(c.env.DIRECTORY).update(operatorId, { passwordHash: hash.value }, sessionId, audit);

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { AuditRow } from '../../shared/audit/audit-store.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { admitGuess, forgiveGuesses, type Guesser } from '../login/guesses.ts';
+import { admitAction, admitGuess, forgiveGuesses, type Guesser } from '../login/guesses.ts';
 import { type PasskeyAssertion, verifyPasskey } from '../login/passkeys.ts';
 import { hashToken, mintOperatorSecret } from '../secrets/credentials.ts';
 import type { SecretKeeper } from '../secrets/master-key.ts';
@@ -22,6 +22,9 @@ export const OPERATOR_SESSION_MS = 12 * 3_600_000;
 const WRONG_LOGIN = problem(401, 'wrong_login', 'Wrong login or password.');
 const FACTOR_NEEDED = problem(401, 'second_factor_required', 'A second factor is required: totp or passkey.');
 const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or was already used.');
+
+/** Second factors per operator that are checked for new places, after the right password. Codes can be guessed from many places. */
+const FACTORS_FROM_STRANGERS = { max: 100, windowMs: 3_600_000 };
 
 const contextOf = (operatorId: string) => `operator-totp:${operatorId}`;
 
@@ -68,16 +71,20 @@ export async function checkOperatorLogin(
 ): Promise<Result<OperatorRow, Problem>> {
   // The space separates these counts from those of mail accounts, because no address contains a space.
   const subject = `operator ${given.login.toLowerCase()}`;
-  const admitted = await admitGuess(env, subject, guesser, at.now);
+  const admitted = await admitGuess(env, subject, guesser, at.now, 'unlimited');
   if (!admitted.ok) return admitted;
   const row = await createOperatorStore(env.DIRECTORY).findByLogin(given.login);
-  const verified = await verifyPassword(given.password, row?.passwordHash ?? null);
+  const verified = await verifyPassword(given.password, row?.passwordHash ?? null, admitted.value);
   if (!verified.ok) return verified;
   if (!verified.value || !row) {
     await record('login.failed', row?.operatorId ?? null);
     return err(WRONG_LOGIN);
   }
   if (given.totp === undefined && given.passkey === undefined) return err(FACTOR_NEEDED);
+  if (admitted.value === 'stranger') {
+    const factors = await admitAction(env, 'operator second factor', row.operatorId, FACTORS_FROM_STRANGERS, at.now);
+    if (!factors.ok) return factors;
+  }
   if (!(await checkFactor(env, row, given, at))) {
     await record('login.second_factor_failed', row.operatorId);
     return err(WRONG_FACTOR);

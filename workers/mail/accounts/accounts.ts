@@ -80,7 +80,7 @@ export async function registerAccount(
   if (await isAddressIssued(env, address.email)) return err(ADDRESS_TAKEN);
   const invite = registration === 'invite' ? hashInvite(request.invite ?? '') : null;
   if (invite !== null && !(await store.isInviteOpen(invite, now))) return err(INVITE_REQUIRED);
-  const hash = await hashPassword(request.password);
+  const hash = await hashPassword(request.password, 'stranger');
   if (!hash.ok) return hash;
   // The invitation is consumed last. A registration that was refused because the server was busy can be retried with it.
   if (invite !== null && !(await store.consumeInvite(invite, now))) return err(INVITE_REQUIRED);
@@ -148,7 +148,7 @@ export async function checkLogin(
   const account = await findAccountByEmail(env, email);
   const store = createLoginStore(userDatabaseOf(env, account?.userId ?? ''));
   const hash = await store.findPassword(account?.userId ?? '');
-  const verified = await verifyPassword(request.password, hash);
+  const verified = await verifyPassword(request.password, hash, admitted.value);
   if (!verified.ok) return verified;
   if (!verified.value || !account) {
     await record('login.failed', account?.userId ?? null);

@@ -112,6 +112,7 @@ async function checkConfirmation(
   const verified = await verifyPassword(
     given.password,
     await createLoginStore(userDatabaseOf(c.env, userId)).findPassword(userId),
+    'known',
   );
   if (!verified.ok) return verified;
   if (!verified.value) {

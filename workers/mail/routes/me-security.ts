@@ -89,7 +89,7 @@ function addPasswordChange(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireConfirmed(c, { ...given, password: given.password ?? current_password });
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, credentialId } = caller.value;
-      const hash = await hashPassword(new_password);
+      const hash = await hashPassword(new_password, 'known');
       if (!hash.ok) return sendProblem(c, hash.error);
       const keepsTokens = keep_tokens ?? false;
       const audit = toAuditRow(c, 'password.change', { type: 'user', id: userId }, { keeps_tokens: keepsTokens });
