@@ -17,8 +17,8 @@ import { sendNotices } from './boards/webhooks.ts';
 import { boardOfRef, nextSeason } from './domain/season-name.ts';
 import { seasonStub, shardStub } from './objects.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
-import { continueErasures, removeFinishedErasures } from './seasons/player-erasure.ts';
 import { readShards } from './seasons/shard-status.ts';
+import { continueErasures, removeFinishedErasures } from './standings/player-erasure.ts';
 
 const HOURLY_MINUTE = 41;
 /** Maximum number of seasons per run. A run may make 10,000 calls, and a season has at most 257 objects (by default 33). */

@@ -6,18 +6,9 @@
 import { countFirst } from '../../../workers/leaderboard/domain/binary-search.ts';
 import type { PlayerIndex } from '../domain/player-index.ts';
 import { ABSENT } from '../domain/slot-keys.ts';
-import type { ShardStore } from './store.ts';
+import type { SealedPage, ShardStore } from './store.ts';
 
 export const PLAYERS_PER_SEALED_PAGE = 4_096;
-
-/** Consecutive players of the list. */
-export interface SealedPage {
-  /** Number of players before the page. */
-  readonly place: number;
-  /** Score and time of each player. */
-  readonly keys: Float64Array;
-  readonly slots: Uint32Array;
-}
 
 /** Divides the list of an index into pages. */
 export function* toSealedPages(index: PlayerIndex): Generator<SealedPage> {

@@ -6,7 +6,6 @@ import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules
 import type { EventPage, StoredPage } from '../domain/event-page.ts';
 import { ABSENT, pageOfSlot, slotInPage } from '../domain/slot-keys.ts';
 import type { ShardAddress } from '../protocol.ts';
-import type { SealedPage } from './sealed-index.ts';
 
 export interface PlayerRow {
   readonly slot: number;
@@ -27,6 +26,15 @@ export interface DayPointsRow {
   /** Days of UTC since 1970. */
   readonly day: number;
   readonly points: number;
+}
+
+/** Consecutive players of the list of a sealed shard. */
+export interface SealedPage {
+  /** Number of players before the page. */
+  readonly place: number;
+  /** Score and time of each player. */
+  readonly keys: Float64Array;
+  readonly slots: Uint32Array;
 }
 
 /** The board of a copy. */

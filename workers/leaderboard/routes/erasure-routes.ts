@@ -9,7 +9,7 @@ import { boardParamsSchema, userIdSchema } from '../contract.ts';
 import { readSeason, seasonAt, seasonNamed } from '../domain/season-name.ts';
 import { createErasureStore, type ErasureRow } from '../records/erasure-store.ts';
 import { createSeasonStore } from '../records/season-store.ts';
-import { beginErasure } from '../seasons/player-erasure.ts';
+import { beginErasure } from '../standings/player-erasure.ts';
 import { OPERATOR } from './callers.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf, type Mount } from './mounts.ts';

@@ -13,7 +13,7 @@ import { shardOf } from '../domain/shard-map.ts';
 import { seasonStub, shardStub, within } from '../objects.ts';
 import { createErasureStore, type ErasureRow } from '../records/erasure-store.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
-import { eraseFromArchive } from '../standings/archive-changes.ts';
+import { eraseFromArchive } from './archive-changes.ts';
 
 /** Time limit of calls to a shard. It is longer than elsewhere, because an erasure reads all events of a shard. */
 const ANSWER_MS = 30_000;
