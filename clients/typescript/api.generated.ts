@@ -6,6 +6,10 @@
 export interface Health {
   status: "ok";
   version: string;
+  /** 12 hexadecimal digits, or `unknown` */
+  commit: string;
+  /** Cloudflare's id of the Worker's version; `local` on a local server */
+  version_id: string;
   warnings: {
     name: string;
     message: string;
@@ -29,6 +33,10 @@ export interface Problem {
 export interface Unavailable {
   status: "unavailable" | "misconfigured";
   version: string;
+  /** 12 hexadecimal digits, or `unknown` */
+  commit: string;
+  /** Cloudflare's id of the Worker's version; `local` on a local server */
+  version_id: string;
   unavailable: string[];
   misconfigured: {
     name: string;

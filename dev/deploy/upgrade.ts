@@ -1,27 +1,18 @@
 /** Describes the changes of an upgrade, and how to return to the previous version. */
-import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { ROOT } from '../local/build.ts';
+import { git, readCommit } from '../local/commit.ts';
 import { callApi, DeployError } from './cloudflare-api.ts';
 import type { DeployPlan } from './plan.ts';
 import type { Account } from './resources.ts';
 
-/** Runs git. @returns its output, or undefined without git or outside a clone. */
-function git(...args: string[]): string | undefined {
-  try {
-    return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Makes arguments for wrangler.
- * @returns arguments that tag a deployment with its commit, so that an upgrade can list the changes since.
+ * @returns arguments that tag a deployment with its commit, so that health names it and an upgrade can list the changes since.
  */
 export function tagArguments(): string[] {
-  const commit = git('rev-parse', '--short=12', 'HEAD');
+  const commit = readCommit();
   return commit ? ['--tag', commit] : [];
 }
 

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readCommit } from '../../../dev/local/commit.ts';
 import { freePorts, startServer } from '../../support/server.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -120,7 +121,11 @@ describe('beside a running `npm start`', () => {
 
   it('the server of a test serves HTTP and mail on ports of its own', async () => {
     await using server = await startServer();
-    expect((await server.call('GET', '/v1/health', undefined, null)).body).toMatchObject({ status: 'ok' });
+    expect((await server.call('GET', '/v1/health', undefined, null)).body).toMatchObject({
+      status: 'ok',
+      commit: readCommit(),
+      version_id: 'local',
+    });
     expect(await greeting(server.smtpPort)).toMatch(/^220 /);
     expect(await greeting(server.sinkPort)).toMatch(/^220 /);
     const ports = [Number(new URL(server.url).port), server.smtpPort, server.sinkPort];
