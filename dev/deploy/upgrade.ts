@@ -16,27 +16,41 @@ export function tagArguments(): string[] {
   return commit ? ['--tag', commit] : [];
 }
 
-interface DeployedVersion {
+export interface DeployedVersion {
   readonly id: string;
   /** Commit of the running deployment. Undefined if that was deployed without this script. */
   readonly commit: string | undefined;
+  /** Whether another version has a share of the traffic. */
+  readonly isSplit: boolean;
 }
 
-async function findDeployedVersion(account: Account, worker: string): Promise<DeployedVersion | undefined> {
+/** The share of one version in a deployment. */
+export interface Share {
+  readonly version_id: string;
+  readonly percentage: number;
+}
+
+/** Finds the version with the most traffic. @returns undefined if the Worker was never deployed. */
+export async function findDeployedVersion(account: Account, worker: string): Promise<DeployedVersion | undefined> {
   const root = `/accounts/${account.accountId}/workers/scripts/${worker}`;
-  const { deployments } = await callApi<{ deployments: { versions: { version_id: string }[] }[] }>(
+  const { deployments } = await callApi<{ deployments: { versions: Share[] }[] }>(
     account.access,
     'GET',
     `${root}/deployments`,
   );
-  const id = deployments[0]?.versions[0]?.version_id;
+  const served = [...(deployments[0]?.versions ?? [])].sort((a, b) => b.percentage - a.percentage);
+  const id = served[0]?.version_id;
   if (!id) return undefined;
   const { annotations } = await callApi<{ annotations?: Record<string, string> }>(
     account.access,
     'GET',
     `${root}/versions/${id}`,
   );
-  return { id, commit: annotations?.['workers/tag'] };
+  return {
+    id,
+    commit: annotations?.['workers/tag'],
+    isSplit: served.filter(({ percentage }) => percentage > 0).length > 1,
+  };
 }
 
 /**

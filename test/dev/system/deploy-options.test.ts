@@ -57,7 +57,7 @@ describe('npm run deploy -- --env', () => {
     expect([...stage.cloudflare.state.scripts.keys()]).toEqual(['tessera-staging']);
     const bindings = stage.cloudflare.state.scripts.get('tessera-staging')?.bindings.map(({ name }) => name);
     expect(bindings).toEqual(expect.arrayContaining(['OBJECTS_0', 'OBJECTS_1']));
-    expect(stage.cloudflare.state.scripts.get('tessera-staging')?.tag).toBe(readCommit('HEAD'));
+    expect(stage.cloudflare.state.scripts.get('tessera-staging')?.versions.at(-1)?.tag).toBe(readCommit('HEAD'));
     const secrets = readFileSync(join(stage.directory, '.deploy.staging.secrets'), 'utf8');
     expect(secrets).toContain('MASTER_KEY=');
 
@@ -118,10 +118,11 @@ describe('npm run deploy -- --directories', () => {
     expect(listChanges(stage.cloudflare)).toEqual([]);
 
     const script = scripts.get('tessera-staging');
-    if (script) script.tag = readCommit('HEAD~1');
+    const [deployed] = script?.versions ?? [];
+    if (deployed) deployed.tag = readCommit('HEAD~1');
     const upgrade = await deploy(['--upgrade', '--shards', '2', ...environment]);
     expect(upgrade.status, upgrade.output).toBe(0);
-    expect([script?.uploads, script?.tag]).toEqual([2, readCommit('HEAD')]);
+    expect([script?.uploads, script?.versions.at(-1)?.tag]).toEqual([2, readCommit('HEAD')]);
     expect(upgrade.output).toContain(execFileSync('git', ['log', '-1', '--format=%s'], { encoding: 'utf8' }).trim());
     expect(upgrade.output).toContain('npx wrangler rollback version-1 --name tessera-staging');
     expect(upgrade.output).toContain(

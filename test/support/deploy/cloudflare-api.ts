@@ -5,8 +5,9 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ApiAnswer, answerApi } from './cloudflare-routes.ts';
+import { answerApi } from './cloudflare-routes.ts';
 import { type CloudflareState, newState } from './cloudflare-state.ts';
+import type { ApiAnswer } from './cloudflare-versions.ts';
 
 export interface CloudflareStandIn extends AsyncDisposable {
   readonly url: string;
@@ -34,6 +35,8 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
     requests.push(line);
     standIn.onRequest(line);
     if (/^PUT .*\/domains\/records$/.test(line)) domainWrites.push(JSON.parse(body));
+    if (line.endsWith('/analytics_engine/sql') && !state.denied.some((pattern) => pattern.test(line)))
+      return void response.end(JSON.stringify({ data: state.counted }));
     const isDenied = state.denied.some((pattern) => pattern.test(line));
     const answer: ApiAnswer = isDenied
       ? { status: 403, code: 10000, message: 'Authentication error' }
@@ -80,7 +83,17 @@ function answerHost(state: CloudflareState, line: string, request: IncomingMessa
       .end(JSON.stringify({ dns_records }));
     return;
   }
-  response.writeHead(state.health.status, { 'content-type': 'application/json' }).end(state.health.body);
+  const { status, body } = healthFor(state, String(request.headers['cloudflare-workers-version-overrides'] ?? ''));
+  response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+}
+
+/** The health of a version that the override header names. It has no effect if the version is not in the deployment. */
+function healthFor(state: CloudflareState, header: string): { status: number; body: string } {
+  const [, worker = '', version = ''] = /^([\w-]+)="([^"]+)"$/.exec(header) ?? [];
+  const deployed = state.scripts.get(worker)?.deployments[0]?.versions ?? [];
+  if (!deployed.some(({ version_id }) => version_id === version)) return state.health;
+  const own = state.healthOf.get(version);
+  return own ?? { status: 200, body: JSON.stringify({ status: 'ok', version_id: version }) };
 }
 
 function send(response: ServerResponse, { status, result, code, message }: ApiAnswer): void {

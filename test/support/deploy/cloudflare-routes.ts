@@ -3,38 +3,26 @@ import {
   ACCOUNT_ID,
   type CloudflareState,
   newDatabase,
-  newScript,
   type Script,
   type StoredDatabase,
   type StoredSubscription,
   ZONE_ID,
 } from './cloudflare-state.ts';
+import {
+  type ApiAnswer,
+  type Call,
+  createDeployment,
+  type Handler,
+  listDeployments,
+  listVersions,
+  NOT_FOUND,
+  parse,
+  showVersion,
+  UNKNOWN_SCRIPT,
+  upload,
+} from './cloudflare-versions.ts';
 
-export type ApiAnswer = {
-  readonly status?: number;
-  readonly result?: unknown;
-  readonly code?: number;
-  readonly message?: string;
-};
-
-type Handler = (call: Call) => ApiAnswer;
-
-interface Call {
-  readonly state: CloudflareState;
-  readonly method: string;
-  readonly url: URL;
-  readonly body: string;
-  /** Prefix of bucket names in the state: '' or, in the jurisdiction EU, `eu/`. */
-  readonly bucketPrefix: string;
-  /** Parts of the path that the route's pattern captures. */
-  readonly parts: readonly string[];
-}
-
-const UNKNOWN_SCRIPT: ApiAnswer = { status: 404, code: 10007, message: 'This Worker does not exist on your account.' };
-const NOT_FOUND: ApiAnswer = { status: 404, code: 7404, message: 'Not found' };
 const EMPTY: Handler = () => ({ result: {} });
-
-const parse = <T>(body: string): T => JSON.parse(body) as T;
 
 /** Answers a paged list whose rows are all on the first page. */
 const page = (url: URL, rows: readonly unknown[]): ApiAnswer => ({
@@ -105,6 +93,8 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
     },
   ],
   [/^GET \/A\/workers\/scripts\/([^/]+)\/deployments$/, listDeployments],
+  [/^POST \/A\/workers\/scripts\/([^/]+)\/deployments$/, createDeployment],
+  [/^GET \/A\/workers\/scripts\/([^/]+)\/versions$/, listVersions],
   [/^GET \/A\/workers\/scripts\/([^/]+)\/versions\/([^/]+)$/, showVersion],
   [
     /^GET \/A\/workers\/scripts\/([^/]+)\/settings$/,
@@ -226,10 +216,10 @@ function deleteBucket({ state, parts, bucketPrefix }: Call): ApiAnswer {
 }
 
 function listQueues({ state, url }: Call): ApiAnswer {
-  const name = url.searchParams.get('name');
+  const names = url.searchParams.getAll('name');
   return page(
     url,
-    [...state.queues.values()].filter(({ queue_name }) => name === null || queue_name === name),
+    [...state.queues.values()].filter(({ queue_name }) => names.length === 0 || names.includes(queue_name)),
   );
 }
 
@@ -387,41 +377,4 @@ function listSecrets({ state, parts: [name = ''] }: Call): ApiAnswer {
   return script
     ? { result: [...script.secrets.keys()].map((secret) => ({ name: secret, type: 'secret_text' })) }
     : UNKNOWN_SCRIPT;
-}
-
-function listDeployments({ state, parts: [name = ''] }: Call): ApiAnswer {
-  const script = state.scripts.get(name);
-  if (!script) return UNKNOWN_SCRIPT;
-  const versions = [{ version_id: `version-${script.uploads}`, percentage: 100 }];
-  return { result: { deployments: script.uploads > 0 ? [{ id: 'deployment', versions }] : [] } };
-}
-
-function showVersion({ state, parts: [name = '', id = ''] }: Call): ApiAnswer {
-  const script = state.scripts.get(name);
-  return script ? { result: { id, annotations: script.tag ? { 'workers/tag': script.tag } : {} } } : UNKNOWN_SCRIPT;
-}
-
-interface UploadMetadata {
-  readonly bindings?: { name: string; type: string; text?: string }[];
-  readonly annotations?: Record<string, string>;
-  readonly migrations?: { readonly old_tag?: string; readonly new_tag?: string };
-}
-
-/** Stores the bindings, secrets and tag of an uploaded Worker. Secrets that the upload does not name are kept. */
-function upload({ state, url, body, parts: [name = ''] }: Call): ApiAnswer {
-  const metadata = /name="metadata"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r\n--/s.exec(body)?.[1] ?? '{}';
-  const { bindings = [], annotations, migrations } = parse<UploadMetadata>(metadata);
-  const script = state.scripts.get(name) ?? newScript();
-  if (migrations && migrations.old_tag !== script.migrationTag)
-    return { status: 412, code: 10079, message: `The migration tag of this Worker is ${script.migrationTag}.` };
-  script.migrationTag = migrations?.new_tag ?? script.migrationTag;
-  for (const { name: secret, type, text } of bindings)
-    if (type === 'secret_text') script.secrets.set(secret, text ?? '');
-  script.bindings = bindings.filter(({ type }) => type !== 'secret_text' && type !== 'inherit');
-  script.tag = annotations?.['workers/tag'];
-  script.uploads++;
-  state.scripts.set(name, script);
-  const version = { id: `version-${script.uploads}`, resources: { script: { etag: 'e' } } };
-  const answer = url.pathname.endsWith('/versions') ? version : { id: name, deployment_id: 'd', tag: 't' };
-  return { result: { ...answer, startup_time_ms: 100, default_environment: {} } };
 }

@@ -75,7 +75,13 @@ function isLocal(env: Env): boolean {
 
 function add(env: Env, { name, label, outcome, count, ms }: Counter): void {
   if (!isLocal(env)) {
-    env.COUNTERS.writeDataPoint({ indexes: [label], blobs: [name, label, outcome], doubles: [count, ms] });
+    // The version of the Worker tells a gradual deployment which version fails.
+    const { VERSION: version }: Partial<Env> = env;
+    env.COUNTERS.writeDataPoint({
+      indexes: [label],
+      blobs: [name, label, outcome, version?.id ?? ''],
+      doubles: [count, ms],
+    });
     return;
   }
   const hour = Math.floor(Date.now() / 3_600_000) * 3600;
