@@ -18,6 +18,15 @@ export interface CloudflareStandIn extends AsyncDisposable {
   readonly domainWrites: { override_existing_origin: boolean; override_existing_dns_record: boolean }[];
   /** Called with `METHOD path` before a request is answered. */
   onRequest: (request: string) => void;
+  /** Says what Time Travel does. */
+  setTimeTravel(travel: TimeTravel): void;
+}
+
+export interface TimeTravel {
+  /** Called before a bookmark of a database is answered. */
+  onBookmark(name: string): Promise<void>;
+  /** Called before the database counts as put back. */
+  onRestore(name: string): Promise<void>;
 }
 
 /** A DKIM record that is longer than one string of a TXT record can be. */
@@ -27,6 +36,7 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
   const state = newState();
   const requests: string[] = [];
   const domainWrites: CloudflareStandIn['domainWrites'] = [];
+  let travel: TimeTravel = { onBookmark: async () => undefined, onRestore: async () => undefined };
   const server = createServer(async (request, response) => {
     const body = await readBody(request);
     const url = new URL(request.url ?? '/', 'http://stand-in');
@@ -35,12 +45,15 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
     requests.push(line);
     standIn.onRequest(line);
     if (/^PUT .*\/domains\/records$/.test(line)) domainWrites.push(JSON.parse(body));
-    if (line.endsWith('/analytics_engine/sql') && !state.denied.some((pattern) => pattern.test(line)))
-      return void response.end(JSON.stringify({ data: state.counted }));
-    const isDenied = state.denied.some((pattern) => pattern.test(line));
-    const answer: ApiAnswer = isDenied
-      ? { status: 403, code: 10000, message: 'Authentication error' }
-      : answerApi(state, request.method ?? 'GET', url, body, String(request.headers['cf-r2-jurisdiction'] ?? ''));
+    if (state.denied.some((pattern) => pattern.test(line)))
+      return send(response, { status: 403, code: 10000, message: 'Authentication error' });
+    if (line.endsWith('/graphql')) return void response.end(JSON.stringify({ data: state.usage }));
+    if (line.endsWith('/analytics_engine/sql')) return void response.end(JSON.stringify({ data: state.counted }));
+    const [, database = '', act] = /\/d1\/database\/([^/]+)\/time_travel\/(\w+)$/.exec(line) ?? [];
+    if (act === 'bookmark') await travel.onBookmark(nameOf(state, database));
+    if (act === 'restore') await travel.onRestore(nameOf(state, database));
+    const jurisdiction = String(request.headers['cf-r2-jurisdiction'] ?? '');
+    const answer = answerApi(state, request.method ?? 'GET', url, body, jurisdiction);
     send(response, answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -50,6 +63,9 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
     requests,
     domainWrites,
     onRequest: () => undefined,
+    setTimeTravel(by) {
+      travel = by;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -86,6 +102,9 @@ function answerHost(state: CloudflareState, line: string, request: IncomingMessa
   const { status, body } = healthFor(state, String(request.headers['cloudflare-workers-version-overrides'] ?? ''));
   response.writeHead(status, { 'content-type': 'application/json' }).end(body);
 }
+
+const nameOf = (state: CloudflareState, uuid: string): string =>
+  [...state.databases.values()].find((database) => database.uuid === uuid)?.name ?? '';
 
 /** The health of a version that the override header names. It has no effect if the version is not in the deployment. */
 function healthFor(state: CloudflareState, header: string): { status: number; body: string } {

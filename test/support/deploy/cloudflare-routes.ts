@@ -37,15 +37,27 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   [/^GET \/zones$/, ({ url }) => findZone(url)],
   [/^GET \/zones\/[^/]+\/dns_records$/, findRecords],
   [/^POST \/zones\/[^/]+\/dns_records$/, createRecord],
+  [
+    /^DELETE \/zones\/[^/]+\/dns_records\/([^/]+)$/,
+    ({ state, parts: [id] }) => dropFrom(state.records, (each) => each.id === id),
+  ],
   [/^GET \/zones\/[^/]+\/email\/routing$/, ({ state }) => ({ result: { enabled: state.emailRouting.isEnabled } })],
   [/^POST \/zones\/[^/]+\/email\/routing\/dns$/, enableEmailRouting],
   [/^GET \/zones\/[^/]+\/email\/routing\/rules\/catch_all$/, ({ state }) => ({ result: state.emailRouting.catchAll })],
   [/^PUT \/zones\/[^/]+\/email\/routing\/rules\/catch_all$/, setCatchAll],
   [/^GET \/zones\/[^/]+\/email\/sending\/subdomains$/, listSendingDomains],
   [/^POST \/zones\/[^/]+\/email\/sending\/subdomains$/, enableSendingDomain],
+  [
+    /^DELETE \/zones\/[^/]+\/email\/sending\/subdomains\/([^/]+)$/,
+    ({ state, parts: [tag = ''] }) => ({ result: state.sendingDomains.delete(tag) }),
+  ],
   [/^GET \/A\/event_subscriptions\/subscriptions$/, ({ state, url }) => page(url, state.subscriptions)],
   [/^POST \/A\/event_subscriptions\/subscriptions$/, subscribe],
   [/^PATCH \/A\/event_subscriptions\/subscriptions\/([^/]+)$/, changeSubscription],
+  [
+    /^DELETE \/A\/event_subscriptions\/subscriptions\/([^/]+)$/,
+    ({ state, parts: [id] }) => dropFrom(state.subscriptions, (each) => each.id === id),
+  ],
   [/^GET \/zones\/[^/]+\/url_normalization$/, ({ state }) => ({ result: state.urlNormalization })],
   [/^PUT \/zones\/[^/]+\/url_normalization$/, setUrlNormalization],
   [/^GET \/zones\/[^/]+\/rulesets\/phases\/http_request_late_transform\/entrypoint$/, findRules],
@@ -60,6 +72,7 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
     /^GET \/A\/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
     withDatabase(({ name }) => ({ result: { bookmark: `bookmark-of-${name}` } })),
   ],
+  [/^POST \/A\/d1\/database\/([^/]+)\/time_travel\/restore$/, withDatabase(({ name }) => ({ result: { name } }))],
   [/^POST \/A\/d1\/database\/([^/]+)\/(?:query|raw)$/, withDatabase(runSql)],
   [/^GET \/A\/r2\/buckets$/, listBuckets],
   [
@@ -69,6 +82,8 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   ],
   [/^POST \/A\/r2\/buckets$/, createBucket],
   [/^DELETE \/A\/r2\/buckets\/([^/]+)$/, deleteBucket],
+  [/^GET \/A\/r2\/buckets\/([^/]+)\/objects$/, listObjects],
+  [/^DELETE \/A\/r2\/buckets\/([^/]+)\/objects\/([^/]+)$/, deleteObject],
   [/^GET \/A\/queues$/, listQueues],
   [/^POST \/A\/queues$/, createQueue],
   [/^DELETE \/A\/queues\/([^/]+)$/, deleteQueue],
@@ -78,6 +93,7 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   [/^GET \/A\/workers\/domains$/, listDomains],
   [/^DELETE \/A\/workers\/domains\/([^/]+)$/, ({ state, parts }) => ({ result: state.domains.delete(parts[0] ?? '') })],
   [/^GET \/A\/workers\/domains\/records\/([^/]+)$/, findDomain],
+  [/^GET \/A\/workers\/scripts$/, ({ state }) => ({ result: [...state.scripts.keys()].map((id) => ({ id })) })],
   [/^GET \/A\/workers\/subdomain$/, () => ({ result: { subdomain: 'test' } })],
   [
     /^POST \/A\/workers\/(?:scripts|services)\/([^/]+)\/.*domains\/changeset$|^POST \/A\/workers\/scripts\/([^/]+)\/domains\/changeset$/,
@@ -213,6 +229,23 @@ function deleteBucket({ state, parts, bucketPrefix }: Call): ApiAnswer {
   if ((state.buckets.get(name)?.objects ?? 0) > 0)
     return { status: 409, code: 10008, message: 'The bucket you tried to delete is not empty' };
   return state.buckets.delete(name) ? { result: {} } : NOT_FOUND;
+}
+
+/** The objects of a bucket have numbers as keys, because only how many there are is known. */
+function listObjects({ state, parts: [name = ''] }: Call): ApiAnswer {
+  return { result: Array.from({ length: state.buckets.get(name)?.objects ?? 0 }, (_, key) => ({ key: `a/${key}` })) };
+}
+
+function deleteObject({ state, parts: [name = '', key] }: Call): ApiAnswer {
+  const bucket = state.buckets.get(name);
+  if (!bucket || bucket.objects === 0) return NOT_FOUND;
+  bucket.objects--;
+  return { result: { key } };
+}
+
+function dropFrom<T>(rows: T[], isWanted: (row: T) => boolean): ApiAnswer {
+  const at = rows.findIndex(isWanted);
+  return at === -1 ? NOT_FOUND : { result: rows.splice(at, 1)[0] };
 }
 
 function listQueues({ state, url }: Call): ApiAnswer {

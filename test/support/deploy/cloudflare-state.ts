@@ -88,6 +88,8 @@ export interface CloudflareState {
   readonly healthOf: Map<string, { status: number; body: string }>;
   /** Answers of Analytics Engine: requests of each version by outcome. */
   counted: { version: string; outcome: string; count: number }[];
+  /** Answer of the analytics by GraphQL. */
+  usage: unknown;
   readonly emailRouting: { isEnabled: boolean; catchAll: { enabled: boolean; actions: unknown[] } };
   urlNormalization: { scope: string; type: string };
   rules: { ref?: string; expression: string; action_parameters: unknown }[] | undefined;
@@ -148,6 +150,7 @@ export const newState = (): CloudflareState => ({
   health: { status: 200, body: '{"status":"ok"}' },
   healthOf: new Map(),
   counted: [],
+  usage: null,
   emailRouting: { isEnabled: false, catchAll: { enabled: false, actions: [{ type: 'drop' }] } },
   urlNormalization: { scope: 'incoming', type: 'cloudflare' },
   rules: undefined,
