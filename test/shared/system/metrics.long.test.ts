@@ -49,7 +49,8 @@ it('documents alert rules that name only metrics that exist', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
   const rules = /```yaml\n(groups:\n[\s\S]*?)```/.exec(page)?.[1] ?? '';
   writeFileSync(join(scratch, 'rules.yml'), rules);
-  expect(promtool(['check', 'rules', 'rules.yml'])).toContain('SUCCESS: 10 rules found');
+  const count = rules.split('- alert:').length - 1;
+  expect(promtool(['check', 'rules', 'rules.yml'])).toContain(`SUCCESS: ${count} rules found`);
   const text = await scrape('text/plain');
   // Compare by TYPE lines, because error counters have a sample only after the first error.
   const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
