@@ -128,7 +128,8 @@ function describeWayBack(
   return [
     'To go back to the version before, in this folder:',
     `  npx wrangler rollback ${version?.id ?? '<version id>'} --name ${worker}`,
-    'If the old version does not run on the new schema, restore the databases too. All later changes in them are lost:',
+    'If the old version does not run on the new schema, restore the databases too. Later changes in them are lost, unless the version that',
+    'runs then can replay them: see "Roll back" in docs/operations.md.',
     ...restores,
     'Migrations of Durable Objects (mailboxes, leaderboards) cannot be rolled back. wrangler refuses a rollback across a',
     'new migration tag in wrangler.toml.',
