@@ -10,7 +10,7 @@ import * as real from '../../workers/index.ts';
 import { AGE_NUMBERS } from '../../workers/shared/stores/age-store.ts';
 import { wireDatabase } from './d1-wire.ts';
 import { answerFloor, FLOOR_PATH } from './floor.ts';
-import { addCall, BACKGROUND, COMPARISON, Meter } from './meter.ts';
+import { addCall, BACKGROUND, COMPARISON, type Counts, Meter } from './meter.ts';
 import { CATCH_UP_PATH, nearestReplica, REPLICA_BINDINGS, REPLICATE_PATH, Replicas } from './replicas.ts';
 import {
   BANDWIDTH,
@@ -130,7 +130,7 @@ const entry = new Entry<GlobeInvocation>((current) => {
         return travel<T>(invocation, { region, store: 'r2' }, bytes, () => run());
       }
       case 'queue':
-        counts.queue_ops += call.method === 'sendBatch' ? (call.args[0] as unknown[]).length : 1;
+        if (call.method !== 'metrics') addMessages(counts, call);
         return travel(invocation, { region: invocation.region, store: 'queue' }, NO_BYTES, () => run());
       case 'object': {
         counts.do_requests++;
@@ -236,6 +236,18 @@ function overriding<T extends object>(target: T, overrides: Readonly<Record<stri
   });
 }
 
+/** Queue whose consumer is the operator's, so that nothing here takes its messages. */
+const QUEUE_WITHOUT_CONSUMER = 'STORAGE_EVENTS';
+/** Messages with a longer delay are not waited for. In seconds. */
+const SHORT_DELAY_SECONDS = 2;
+
+function addMessages(counts: Counts, { binding, method, args }: BindingCall): void {
+  const messages = method === 'sendBatch' ? (args[0] as unknown[]).length : 1;
+  counts.queue_ops += messages;
+  const { delaySeconds = 0 } = (args[1] ?? {}) as QueueSendOptions;
+  if (binding !== QUEUE_WITHOUT_CONSUMER && delaySeconds <= SHORT_DELAY_SECONDS) meter.addQueued(messages);
+}
+
 const wired = new WeakSet<object>();
 const replicas = new Replicas();
 /** Intercepts the D1 databases of an environment below their client, once per environment. */
@@ -322,5 +334,6 @@ export default {
     // Queues bill operations: each message is read once and deleted once.
     meter.counts(BACKGROUND).queue_ops += 2 * batch.messages.length;
     await handlers.queue?.(batch, env, ctx);
+    meter.endQueued(batch.messages.length);
   },
 } satisfies ExportedHandler<Env>;
