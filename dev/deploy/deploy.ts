@@ -19,6 +19,7 @@ import { findDomainConflicts } from './domain-conflicts.ts';
 import { deploySchema, readEnvironment } from './environment.ts';
 import { prepareGradual, shiftTraffic, uploadVersion } from './gradual.ts';
 import { checkHealth } from './health.ts';
+import { findMonthLimit, keepMonthLimit } from './month-limit.ts';
 import { countDatabases, DATABASE_RULES, type DatabaseKind } from './numbered-databases.ts';
 import { type DeployOptions, parseOptions, USAGE } from './options.ts';
 import { countLocations, type DeployPlan, planDeployment, renderConfig, type WorkerConfig } from './plan.ts';
@@ -250,11 +251,13 @@ async function main(): Promise<void> {
     existingLocations: 2,
     rateLimits: readRateLimits({ ...config.vars, ...settings.variables }),
   };
-  const { worker } = planDeployment(config, { ...input, databases: { OBJECTS: 1, DIRECTORY: 1 } });
+  const { worker, config: planned } = planDeployment(config, { ...input, databases: { OBJECTS: 1, DIRECTORY: 1 } });
+  const monthLimit = options.mode === 'upgrade' ? await findMonthLimit(account, planned.vars) : null;
   const { JURISDICTION: jurisdiction = '' } = settings.variables;
   const resources = await listResources(account, worker, jurisdiction);
   const plan = planDeployment(config, {
     ...input,
+    variables: { ...settings.variables, ...(monthLimit === null ? {} : { MAIL_OUT_PER_MONTH: monthLimit }) },
     databases: { OBJECTS: chooseTotal('OBJECTS', resources), DIRECTORY: chooseTotal('DIRECTORY', resources) },
     existingLocations: countLocations(resources.buckets, options.environment),
   });
@@ -275,6 +278,7 @@ async function main(): Promise<void> {
   const added = listMissing(plan, resources).map(({ what }) => what);
   const before = options.gradual && (await prepareGradual(account, plan, added));
   if (options.isDryRun) return printDryRun(account, plan, resources);
+  if (monthLimit !== null) keepMonthLimit(files.variables, monthLimit);
   try {
     await deploy(account, plan, resources, { settings, before });
   } finally {

@@ -38,7 +38,12 @@ const failing = (broken: Partial<MailboxJobs>): MailboxJobs => ({
   ...broken,
 });
 
-const at = (now: number, memory = createMemory()) => ({ memory, now: () => now, ledgerDelayMs: LEDGER_DELAY_MS });
+const at = (now: number, memory = createMemory()) => ({
+  memory,
+  now: () => now,
+  ledgerDelayMs: LEDGER_DELAY_MS,
+  hintWaitMs: 60_000,
+});
 
 it('a mailbox without work needs no alarm', async () => {
   await inMailbox(({ sql }) => expect(nextAlarmAt(at(NOW), sql)).toBeNull());

@@ -48,7 +48,11 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
     if (state.denied.some((pattern) => pattern.test(line)))
       return send(response, { status: 403, code: 10000, message: 'Authentication error' });
     if (line.endsWith('/graphql')) return void response.end(JSON.stringify({ data: state.usage }));
-    if (line.endsWith('/analytics_engine/sql')) return void response.end(JSON.stringify({ data: state.counted }));
+    if (line.endsWith('/analytics_engine/sql')) {
+      // Analytics Engine's SQL API answers without an envelope.
+      const data = body.includes(' AS version') ? state.counted : [state.mailOfMonth];
+      return void response.end(JSON.stringify({ meta: [], data, rows: data.length }));
+    }
     const [, database = '', act] = /\/d1\/database\/([^/]+)\/time_travel\/(\w+)$/.exec(line) ?? [];
     if (act === 'bookmark') await travel.onBookmark(nameOf(state, database));
     if (act === 'restore') await travel.onRestore(nameOf(state, database));

@@ -79,6 +79,8 @@ export interface CloudflareState {
   /** Domains that are enabled for sending. */
   readonly sendingDomains: Set<string>;
   readonly subscriptions: StoredSubscription[];
+  /** Mail of the last 30 days, as Analytics Engine counts it. */
+  readonly mailOfMonth: { recipients: number; messages: number };
   /** Patterns of requests (`METHOD path`) that the token may not make. */
   readonly denied: RegExp[];
   /** Number of requests to the hosts of the deployment that end without an answer, as before a certificate exists. */
@@ -145,6 +147,7 @@ export const newState = (): CloudflareState => ({
   queues: new Map(),
   sendingDomains: new Set(),
   subscriptions: [],
+  mailOfMonth: { recipients: 0, messages: 0 },
   denied: [],
   requestsBeforeCertificate: 0,
   health: { status: 200, body: '{"status":"ok"}' },

@@ -123,8 +123,10 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
       try {
         const request = short ?? (await readRequest(c, REQUEST_BYTES_MAX));
         if (!request.ok) return unchecked(toRequestErrorResponse(request.error));
-        const answer = await dispatch(c.env, user, request.value, methods, folders);
-        const { state } = await toSession(c.env, user, c.req.raw);
+        const [answer, { state }] = await Promise.all([
+          dispatch(c.env, user, request.value, methods, folders),
+          toSession(c.env, user, c.req.raw),
+        ]);
         return unchecked(c.json({ ...answer, sessionState: state }, 200));
       } finally {
         end();
