@@ -63,7 +63,8 @@ export async function readContents(engine: Engine, scene: Scene): Promise<Conten
 }
 
 /** Puts an object, and notes it if the answer says that it is stored. */
-async function write(engine: Engine, scene: Scene, bucket: Bucket, name: string, body: Uint8Array): Promise<void> {
+async function write(engine: Engine, scene: Scene, place: readonly [Bucket, string], body: Uint8Array): Promise<void> {
+  const [bucket, name] = place;
   const stored = await engine.putObject({ bucket, name, body, size: body.length, metadata: METADATA });
   if (!isDone(stored)) {
     scene.refused.add(`${bucket.name}/${name} ${describe(body)}`);
@@ -83,10 +84,10 @@ function isDone<T>(outcome: Result<T, { readonly kind: string }>): outcome is { 
 /** Overwrites, deletes, tags, copies and completes, as clients do while background work runs. */
 export async function changeAsClients(engine: Engine, scene: Scene, round: number): Promise<void> {
   const { expected, plain, versioned, written } = scene;
-  await write(engine, scene, versioned, NAME, patternOf(700 + round, round));
-  await write(engine, scene, plain, 'overwritten', patternOf(30_000, round));
-  await write(engine, scene, plain, `${OLD}changed`, patternOf(300, round));
-  await write(engine, scene, plain, `new ${round}`, patternOf(20_000, 40 + round));
+  await write(engine, scene, [versioned, NAME], patternOf(700 + round, round));
+  await write(engine, scene, [plain, 'overwritten'], patternOf(30_000, round));
+  await write(engine, scene, [plain, `${OLD}changed`], patternOf(300, round));
+  await write(engine, scene, [plain, `new ${round}`], patternOf(20_000, 40 + round));
   if (isDone(await engine.deleteObject(plain, { name: `doomed ${round}` }))) {
     expected.delete(keyOf(plain, `doomed ${round}`, ''));
   }
