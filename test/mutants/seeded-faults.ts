@@ -154,7 +154,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: "this.ctx.abort('the board could not be changed');",
     to: '',
     harm: 'half a batch stays in memory and is committed later',
-    tests: board('adversary', 'silent-parts', 'events'),
+    tests: board('guards'),
   },
   {
     id: 'L13',
@@ -175,7 +175,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: 'await shard.pull;',
     to: '',
     harm: 'an erased player stays in the snapshot of counts',
-    tests: board('season-erasure', 'silent-parts'),
+    tests: board('guards'),
   },
   {
     id: 'L21',
