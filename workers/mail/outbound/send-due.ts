@@ -69,9 +69,11 @@ async function sendMailbox(shared: Omit<Round, 'endsAt'>, userId: string): Promi
   const { env, settings } = shared;
   const mailbox = openMailbox(env, userId);
   for (;;) {
+    // The lease begins while the call is under way, so its time counts from before the call: the answer may be late.
+    const claimedAt = Date.now();
     const claimed = await mailbox.claimOutbox({ limit: CLAIM_MAX, leaseMs: settings.leaseMs, policy: settings.retry });
     if (!claimed.ok || claimed.value.length === 0) break;
-    const round = { ...shared, endsAt: Date.now() + settings.leaseMs * LEASE_SHARE };
+    const round = { ...shared, endsAt: claimedAt + settings.leaseMs * LEASE_SHARE };
     await Promise.all(claimed.value.map((job) => sendJob(round, job)));
     if (claimed.value.length < CLAIM_MAX) break;
   }
@@ -173,9 +175,9 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
     return record(round, job, recipients, () => ({ kind: 'deferred', code: null, reply: OVER_MONTH }));
   }
   await routes.use(key, async (transport) => {
-    // If the wait for the route took too long, the next worker sends. Two workers must never send at the same time.
-    if (Date.now() > round.endsAt) return;
     const signed = await signer.sign(job);
+    // If the wait for the route or the key took too long, the next worker sends. Two workers must never send at the same time.
+    if (Date.now() > round.endsAt) return;
     const startedAt = Date.now();
     const outcomes =
       signed === null
