@@ -152,3 +152,14 @@ export const messageText = (page: Page, text: string): Locator => page.locator('
 export const subjects = (page: Page): Promise<string[]> => page.locator('.message-row .subject').allInnerTexts();
 export const folder = (page: Page, name: string): Locator =>
   page.getByRole('navigation', { name: 'Folders' }).getByRole('link', { name: new RegExp(`^${name}`) });
+/** Switches between plain and formatted text in the menu of the message that is being written. */
+export async function switchFormat(page: Page, name: 'Switch to plain text' | 'Format the text'): Promise<void> {
+  await page.locator('.compose').getByRole('button', { name: 'More options' }).click();
+  await page.getByRole('menuitem', { name }).click();
+}
+/** Reads the text of the message that is being written, formatted or plain. */
+export const readText = (field: Locator): Promise<string> =>
+  field.evaluate((element) => {
+    const { value, innerText } = element as unknown as { value?: string; innerText: string };
+    return value ?? innerText.replaceAll('\u00a0', ' ');
+  });

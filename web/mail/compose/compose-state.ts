@@ -9,7 +9,6 @@ import { showError, showToast } from '../../shared/toasts.tsx';
 import { deleteDraft, findShownMessage, loadDraft, loadMessage, type Message } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
 import { refreshAll } from '../model/list-reading.ts';
-import { escapeHtml } from '../model/message-html.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
@@ -121,34 +120,36 @@ const PLAIN_UNDO_MS = 20_000;
 const isOfQuote = (quote: Writing['quote'], upload: Upload): boolean =>
   upload.isInline === true && quote !== null && quote.html.includes(`cid:${upload.key}@`);
 
-/** Turns formatted text into plain text and removes its pictures. A quote becomes plain text too, unless it is kept. */
+/**
+ * Turns formatted text into plain text. Its pictures become attachments. A quote becomes plain text too, unless it is kept.
+ */
 export function makePlain({ isQuoteKept = false } = {}): void {
   const { writing } = compose.get();
-  if (!writing || (writing.html === null && writing.rich === null && writing.quote === null)) return;
-  const { key, html, rich, body, quote, attachments } = writing;
+  if (!writing) return;
+  const { key, html, rich, body, quote, attachments, former } = writing;
   const kept = isQuoteKept ? quote : null;
+  if (html === null && rich === null && quote === kept) {
+    if (former) change({ former: null });
+    return;
+  }
   change({
     html: null,
     rich: null,
+    former: rich,
     quote: kept,
     ...(quote && !kept ? { body: `${body}\n\n${quote.text}` } : {}),
-    attachments: attachments.filter((upload) => !upload.isInline || isOfQuote(kept, upload)),
+    attachments: attachments.flatMap((upload) => {
+      if (!upload.isInline || isOfQuote(kept, upload)) return upload;
+      return isOfQuote(quote, upload) ? [] : { ...upload, isInline: false };
+    }),
   });
   const undo = async () => {
     const now = compose.get().writing;
     if (now?.key !== key) return;
     const added = now.attachments.filter((upload) => !attachments.some((one) => one.key === upload.key));
-    change({ html, rich, body, quote, attachments: [...attachments, ...added] });
+    change({ html, rich, body, quote, former: former ?? null, attachments: [...attachments, ...added] });
   };
   offerUndo(t.formattingWasRemoved, undo, PLAIN_UNDO_MS);
-}
-
-/** Turns plain text into formatted text, so that the user can format it. */
-export function makeRich(): void {
-  const { writing } = compose.get();
-  if (!writing || writing.html !== null || writing.rich !== null) return;
-  const lines = writing.body.split('\n').map((line) => `<div>${escapeHtml(line) || '<br>'}</div>`);
-  change({ rich: lines.join('') });
 }
 
 /** Removes the quoted message. */

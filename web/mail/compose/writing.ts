@@ -38,8 +38,10 @@ export interface Writing {
   body: string;
   /** Formatted text that another program wrote. This page keeps it but cannot edit it. `body` has the same text. */
   html: string | null;
-  /** The typed text with its formatting, if the user formats it. `body` has the same text. Pictures are named as in `quote`. */
+  /** The typed text with its formatting; null if it has none. `body` has the same text. Pictures are named as in `quote`. */
   rich: string | null;
+  /** The formatting before the switch to plain text. It comes back with the switch to formatted text. */
+  former?: string | null;
   /** Formatted text that is answered or forwarded. It follows `body`; this page keeps it as it is. */
   quote: Quote | null;
   attachments: Upload[];
