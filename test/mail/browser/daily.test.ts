@@ -275,7 +275,7 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.getByRole('button', { name: 'Reply', exact: true }).click();
     const inline = page.locator('.reader .compose');
     await inline.waitFor();
-    await eventually(() => page.evaluate(() => document.activeElement?.matches('.compose textarea'))).toBe(true);
+    await eventually(() => page.evaluate(() => document.activeElement?.matches('.compose .compose-body'))).toBe(true);
     await page.keyboard.type('My thought.');
     await expectAccessible(page);
     await openRow(page, 'Other');

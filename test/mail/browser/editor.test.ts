@@ -6,9 +6,12 @@ import { eventually, expectAccessible, hasChromium, takePictures } from '../../w
 import { useStage } from '../../web/browser/stage.ts';
 import { readText, signIn, switchFormat } from './mail-page.ts';
 
-/** Writes to the clipboard as other programs do: HTML with its plain text, and perhaps a picture of two pixels. */
-const copy = (page: Page, html: string, plain: string, withPicture = false) =>
-  page.evaluate(
+/** Writes to the clipboard from another page: HTML with its plain text, and perhaps a picture of two pixels. */
+async function copy(page: Page, html: string, plain: string, withPicture = false): Promise<void> {
+  const other = await page.context().newPage();
+  await other.route('**/other-page', (route) => route.fulfill({ contentType: 'text/html', body: '<p>Other</p>' }));
+  await other.goto(new URL('/other-page', page.url()).href);
+  await other.evaluate(
     async ({ markup, words, isWithPicture }) => {
       const types: Record<string, Blob> = {
         'text/html': new Blob([markup], { type: 'text/html' }),
@@ -24,6 +27,9 @@ const copy = (page: Page, html: string, plain: string, withPicture = false) =>
     },
     { markup: html, words: plain, isWithPicture: withPicture },
   );
+  await other.close();
+  await page.bringToFront();
+}
 
 describe.skipIf(!hasChromium)('the editor', () => {
   const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } });

@@ -160,6 +160,13 @@ export async function switchFormat(page: Page, name: 'Switch to plain text' | 'F
 /** Reads the text of the message that is being written, formatted or plain. */
 export const readText = (field: Locator): Promise<string> =>
   field.evaluate((element) => {
-    const { value, innerText } = element as unknown as { value?: string; innerText: string };
-    return value ?? innerText.replaceAll('\u00a0', ' ');
+    const { value, innerText, childNodes } = element as unknown as {
+      value?: string;
+      innerText: string;
+      childNodes: Iterable<{ innerText?: string }>;
+    };
+    // An empty line has a line end of its own, which is not one more line.
+    const lines = [...childNodes].map((line) => line.innerText?.replace(/\n$/, ''));
+    const shown = lines.includes(undefined) ? innerText : lines.join('\n');
+    return value ?? shown.replaceAll('\u00a0', ' ');
   });

@@ -83,7 +83,10 @@ function LinkForm({
         placeholder="https://"
         aria-invalid={isWrong}
         value={typed}
-        onChange={(event) => setTyped(event.target.value)}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          setWrong(false);
+        }}
       />
       <button type="submit" className="small primary">
         {t.setLink}

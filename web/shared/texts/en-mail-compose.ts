@@ -96,6 +96,7 @@ export const enMailCompose = {
     outsideLimit: 'These files have {size}. A message to another server can have {limit} of files.',
     quotedMessage: 'Quoted message',
     showQuotedMessage: 'Show the quoted message',
+    editQuote: 'Edit quote',
     removeQuote: 'Remove quote',
     contacts: 'Contacts',
     sendLater: 'Send later',
