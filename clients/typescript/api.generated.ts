@@ -100,6 +100,8 @@ export interface Token {
   expires_at: string | null;
   /** Precise to an hour. Null before the first use. */
   last_used_at: string | null;
+  /** Id of the operator who made it, with whom it ends. Null for root, and for the own token of a user */
+  made_by: string | null;
 }
 
 export interface ResealReport {
@@ -421,13 +423,14 @@ export interface StorageJob {
   bucket: string | null;
   prefix: string;
   at: string | null;
+  /** Of `copy`. Null for the owner of the source if the target belongs to somebody else */
   target: {
     bucket: string | null;
     prefix: string;
   };
   dry_run: boolean;
   state: "waiting" | "running" | "done" | "failed" | "cancelled";
-  /** Problem code of a job that failed */
+  /** Reason of a job that failed: `credential_revoked` (the key, token or session that started it ended), `user_suspended`, `access_denied`, `no_such_bucket`, `taken_down`, `quota_exceeded`, `directory_rebuilt` */
   error: string | null;
   created_at: string;
   ended_at: string | null;
@@ -911,6 +914,8 @@ export interface Profile {
   recovery_address: string | null;
   has_password: boolean;
   password_needs_passkey: boolean;
+  /** Whether `GET /v1/me/security-review` waits for the user */
+  security_review: boolean;
   state: string;
   created_at: string;
 }
@@ -1033,8 +1038,33 @@ export interface AccountAddress {
   is_primary: boolean;
 }
 
+export interface SecurityReview {
+  /** Whether a new password was set and its review has not ended */
+  pending: boolean;
+  changed_at: string | null;
+  /** Start of the time whose passkeys and keys ended */
+  since: string | null;
+  ended: {
+    kind: "passkey" | "access_key" | "token";
+    name: string;
+    created_at: string;
+  }[];
+  /** What stays until you remove it */
+  open: {
+    kind: "recovery_address" | "forward_target" | "address_forward" | "filter";
+    name: string;
+    /** Path to which a `DELETE` removes it */
+    remove: string;
+  }[];
+}
+
 export interface RecoveryAddress {
   email: string | null;
+  /** Time from which `email` counts, 72 hours after its confirmation or after a removal. Null if it counts */
+  works_from: string | null;
+  /** The address that counts until then */
+  former_email: string | null;
+  /** The address that waits for its code */
   pending_email: string | null;
 }
 
@@ -2908,7 +2938,7 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description Another role than `admin` also revokes the tokens that the operator made.
    * @tags identity
    * @name UpdateOperator
    * @summary Change name, role, password or second factors of an operator; all but the name end its sessions
@@ -2946,7 +2976,7 @@ export namespace V1 {
    * No description
    * @tags identity
    * @name DeleteOperator
-   * @summary Delete an operator and end its sessions
+   * @summary Delete an operator, end its sessions and revoke the tokens that it made
    * @request DELETE:/v1/operators/{operator_id}
    * @secure
    */
@@ -3084,6 +3114,7 @@ export namespace V1 {
         | "forward_target.delete"
         | "invite.create"
         | "locations.refill"
+        | "login.failed"
         | "login.new_place"
         | "login.second_factor_failed"
         | "mailbox.export"
@@ -5225,7 +5256,7 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description Also ends the passkeys and access keys that other sessions made in the last 30 days. `GET /v1/me/security-review` says what ended, and lists what you should look at.
    * @tags mail
    * @name ChangePassword
    * @summary Change the password, end all other sessions and revoke all app tokens
@@ -5255,6 +5286,11 @@ export namespace V1 {
       new_password: string;
       /** True does not revoke app tokens */
       keep_tokens?: boolean;
+      /**
+       * Passkeys and access keys that other sessions made since then end. Default: 30 days ago
+       * @format date-time
+       */
+      since?: string;
     };
     export type RequestHeaders = {};
     export type ResponseBody = void;
@@ -6114,6 +6150,38 @@ export namespace V1 {
       recovery_code?: string;
       passkey?: PasskeyAssertion;
     };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetSecurityReview
+   * @summary Read what a new password ended, and which recovery addresses, forwards and filters stay
+   * @request GET:/v1/me/security-review
+   * @secure
+   */
+  export namespace GetSecurityReview {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = SecurityReview;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name EndSecurityReview
+   * @summary End the review: the user has seen it
+   * @request POST:/v1/me/security-review/done
+   * @secure
+   */
+  export namespace EndSecurityReview {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
   }

@@ -9,7 +9,7 @@ import { IconButton } from '../shared/icon-button.tsx';
 import { Icon } from '../shared/icons.tsx';
 import { AccountButton, mount, Rail } from '../shared/page.tsx';
 import { useStore } from '../shared/store.ts';
-import { fill, plural, texts } from '../shared/texts/index.ts';
+import { texts } from '../shared/texts/index.ts';
 import { mailTexts } from '../shared/texts/mail.ts';
 import { ResetPage } from './account-recovery.tsx';
 import { showAddressed, threadOf } from './actions/addresses.ts';
@@ -22,15 +22,16 @@ import { onNeededFiles, resumeWriting, startWriting } from './compose/compose-st
 import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
 import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
 import { listenForDroppedFiles } from './compose/drop.ts';
-import { outbox, sendLetters, startOutbox, stopOutbox } from './compose/outbox.ts';
+import { sendLetters, startOutbox, stopOutbox } from './compose/outbox.ts';
 import { SENDING } from './compose/sending.ts';
 import { FirstSteps, useFirstSteps } from './list/first-steps.tsx';
 import { Folders } from './list/folders.tsx';
 import { ListHead } from './list/list-head.tsx';
 import { MessageList } from './list/message-list.tsx';
+import { OfflineBanner } from './list/offline-banner.tsx';
 import { SearchBox } from './list/search-box.tsx';
 import { titleOfSearch } from './list/views.ts';
-import { sendChanges, startChanges, stopChanges, waiting } from './model/change-queue.ts';
+import { sendChanges, startChanges, stopChanges } from './model/change-queue.ts';
 import { forgetUndo } from './model/changes.ts';
 import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
 import { startFirstReads } from './model/first-reads.ts';
@@ -46,38 +47,17 @@ import { CLOSED, view } from './model/view.ts';
 import { Reader } from './reader/reader.tsx';
 import { SignInPage } from './sign-in.tsx';
 import './mail.css';
-import { formatList } from '../shared/format.ts';
 
 const t = mailTexts.main;
 
 const loadCompose = () => import('./compose/compose.tsx').then((module) => ({ default: module.Compose }));
 const Compose = lazy(loadCompose);
+const SecurityReview = lazy(() =>
+  import('./settings/security-review.tsx').then((module) => ({ default: module.SecurityReview })),
+);
 const Settings = lazy(() => import('./settings/settings.tsx').then((module) => ({ default: module.Settings })));
 
 const COMPOSE_AFTER_MS = 1500;
-
-/** Describes the changes that wait on this device, for example "2 changes and 1 message". Empty if there are none. */
-function describeWaiting(changes: number, letters: number): string {
-  return formatList([
-    changes > 0 ? plural(mailTexts.counts.changes, changes) : '',
-    letters > 0 ? plural(mailTexts.counts.messages, letters) : '',
-  ]);
-}
-
-function OfflineBanner() {
-  const isAway = useStore(connection, (value) => value.status) === 'away';
-  const { changes, isBlocked } = useStore(waiting, (state) => state);
-  const letters = useStore(outbox, (state) => state.letters).filter((letter) => letter.state === 'waiting').length;
-  if (!isAway && !isBlocked && letters === 0) return null;
-  const what = describeWaiting(changes.length, letters);
-  const isOne = changes.length + letters === 1;
-  return (
-    <div className="banner" role="status">
-      {isAway ? `${t.youAreOffline} ` : `${t.serverCannotBeReached} `}
-      {what ? fill(isOne ? t.waitingOne : t.waiting, { what }) : t.offlineText}
-    </div>
-  );
-}
 
 /** Shows the number of unread messages in the document's title, so that it is visible on a background tab. */
 function useTitle(): void {
@@ -298,6 +278,7 @@ function Mail() {
 
 function App() {
   const status = useStore(session, (state) => state.status);
+  const hasReview = useStore(session, (state) => state.profile?.security_review ?? false);
   const route = useRoute();
   useEffect(() => {
     void resumeSession();
@@ -326,11 +307,16 @@ function App() {
       </>
     );
   }
-  if (status === 'in') return <Mail />;
+  if (status === 'in' && !hasReview) return <Mail />;
   return (
     <>
       <Rail current="mail" />
       <main id="main">
+        {status === 'in' && (
+          <Suspense fallback={<p className="muted loading">{t.loading}</p>}>
+            <SecurityReview />
+          </Suspense>
+        )}
         {status === 'out' && <SignInPage />}
         {status === 'away' && (
           <div className="card sign-in stack">

@@ -49,14 +49,14 @@ function SignIn({ user }: { user: User }) {
     [path],
   );
   const [isAsking, setAsking] = useState(false);
-  const [link, setLink] = useState<{ url: string; expires_at: string } | null>(null);
+  const [link, setLink] = useState<{ url?: string; expires_at: string } | null>(null);
   const resume = () =>
     request(`${path}/suspension`, { method: 'DELETE' }).then(() => {
       showToast(fill(t.resumed, { name: user.name }));
       reload();
     }, showError);
   const reset = () =>
-    requestJson<{ url: string; expires_at: string }>(`${path}/password-reset`, { method: 'POST' }).then(
+    requestJson<{ url?: string; expires_at: string }>(`${path}/password-reset`, { method: 'POST' }).then(
       setLink,
       showError,
     );
@@ -69,7 +69,8 @@ function SignIn({ user }: { user: User }) {
           {value.suspended_at ? fill(t.suspended, { date: formatDateTime(value.suspended_at) }) : t.active}
         </p>
       )}
-      {link && <Once about={fill(t.resetText, { date: formatDateTime(link.expires_at) })} text={link.url} />}
+      {link?.url && <Once about={fill(t.resetText, { date: formatDateTime(link.expires_at) })} text={link.url} />}
+      {link && !link.url && <p role="status">{fill(t.resetMailed, { date: formatDateTime(link.expires_at) })}</p>}
       <div className="row wrap">
         {value &&
           (value.suspended_at ? (

@@ -5,7 +5,7 @@
  * By design: root and operators are neither users nor S3 identities.
  */
 
-export { findActingUser } from './callers/acting-user.ts';
+export { type CredentialRef, findActingUser, findByCredential, toCredentialRef } from './callers/acting-user.ts';
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './callers/authenticate.ts';
 export { readClient, UNKNOWN_CLIENT } from './callers/client.ts';
 export { recordUse } from './callers/credential-use.ts';
@@ -20,6 +20,7 @@ export {
   requireScope,
   toActor,
 } from './callers/guards.ts';
+export { mayReadMail } from './domain/operator-roles.ts';
 export {
   type ConditionContext,
   evaluatePolicies,
@@ -33,6 +34,7 @@ export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts
 export { isSigV2Query } from './domain/sigv2.ts';
 export { parseAmzDate } from './domain/sigv4-credentials.ts';
 export { admitRegistration, type ChallengeSolution, createLoginCode } from './login/challenges.ts';
+export { recordFailedLogin } from './login/failed-logins.ts';
 export {
   admitAction,
   admitClient,
@@ -42,11 +44,12 @@ export {
   KNOWN_PLACE_AGE_MS,
 } from './login/guesses.ts';
 export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './login/passkeys.ts';
-export { createPasswordReset, RESET_AGE_MS, resetPassword } from './login/password-reset.ts';
+export { createPasswordReset, ENDS_SINCE_MS, RESET_AGE_MS, resetPassword } from './login/password-reset.ts';
 export {
   beginRecoveryAddress,
   confirmRecoveryAddress,
   findRecoveryEmail,
+  listRecoveryEmails,
   readRecoveryAddress,
   removeRecoveryAddress,
 } from './login/recovery-address.ts';
@@ -91,7 +94,14 @@ export { hashPassword, verifyPassword } from './secrets/passwords.ts';
 export { deriveSecret, openSecret, sealSecret } from './secrets/secrets.ts';
 export { toOtpAuthUrl } from './secrets/totp.ts';
 export { createLoginStore } from './store/login-store.ts';
-export { createPasskeyStore } from './store/passkey-store.ts';
+export { createPasskeyStore, readPasswordRule } from './store/passkey-store.ts';
+export {
+  changePassword,
+  type EndedThing,
+  endReview,
+  readReview,
+  type SecurityReview,
+} from './store/password-change-store.ts';
 export { createRecoveryStore } from './store/recovery-store.ts';
 export { raiseGeneration, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 export { endingCredentials, registerUserObligation, type UserObligation } from './users/obligations.ts';

@@ -4,9 +4,14 @@
 import type { OperatorRole } from './domain/operator-roles.ts';
 
 export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'admin'] as const;
-/** Form of the scope that reads a board which is not public. */
-export const BOARD_SCOPE = /^board:[a-z0-9-]{1,32}:read$/;
-export type Scope = (typeof SCOPES)[number] | `board:${string}:read`;
+/** Form of the scopes of one board: reading it although it is not public, and posting its scores. */
+export const BOARD_SCOPE = /^board:[a-z0-9-]{1,32}:(?:read|write)$/;
+/** Form of the scopes of one bucket, for a token of a user. */
+export const BUCKET_SCOPE = /^bucket:[a-z0-9.-]{3,63}:(?:read|write)$/;
+export type Scope = (typeof SCOPES)[number] | `${'board' | 'bucket'}:${string}:${'read' | 'write'}`;
+
+/** Whether a scope opens object storage, whole or one bucket. Such a token belongs to a user. */
+export const opensObjects = (scope: string): boolean => scope.startsWith('objects:') || BUCKET_SCOPE.test(scope);
 
 /** An AWS-style policy document as stored. `domain/policy.ts` parses it. */
 export type PolicyDocument = Readonly<Record<string, unknown>>;

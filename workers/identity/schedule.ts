@@ -23,6 +23,6 @@ export async function runIdentitySchedule(
   await createOperatorStore(env.DIRECTORY).pruneSessions(now);
   for (const database of boundDirectories(env)) {
     await createLoginStore(database).pruneGuards(now);
-    await createRecoveryStore(database).pruneSecrets(now);
+    await createRecoveryStore(database).prune(now);
   }
 }

@@ -39,6 +39,42 @@ async function register(name: string): Promise<{ userId: string; token: string }
   return { userId: body.user.user_id, token: body.token };
 }
 
+describe('failed logins', () => {
+  const login = (body: object, host: number, path = '/v1/auth/login') =>
+    call('POST', path, body, { token: null, headers: { 'cf-connecting-ip': `198.51.100.${host}` } });
+  const failuresOf = async (target: string, wanted: number) =>
+    (await list(`?action=login.failed&target=${target}`)).map(({ details }) => details.failures).slice(0, wanted);
+
+  it('are recorded at the first and the tenth of an hour, for each account and network', async () => {
+    const { userId } = await register('guessed');
+    const wrong = { email: 'guessed@example.test', password: 'not the password' };
+    for (let host = 1; host <= 11; host += 1) expect((await login(wrong, host)).status).toBe(401);
+    expect(await failuresOf(userId, 9)).toEqual([10, 1]);
+    const [entry] = await list(`?action=login.failed&target=${userId}`);
+    expect([entry.actor.kind, entry.network]).toEqual(['system', '198.51.100.0/24']);
+    const elsewhere = { token: null, headers: { 'cf-connecting-ip': '192.0.2.7' } };
+    expect((await call('POST', '/v1/auth/login', wrong, elsewhere)).status).toBe(401);
+    expect(await failuresOf(userId, 9)).toEqual([1, 10, 1]);
+  });
+
+  it('to an unknown name are recorded without the name', async () => {
+    expect((await login({ email: 'nobody-at-all@example.test', password: 'x' }, 50)).status).toBe(401);
+    const operator = { login: 'nobody-at-all', password: 'a wrong password' };
+    expect((await login(operator, 51, '/v1/operators/login')).status).toBe(401);
+    const entries = await list('?action=login.failed&target=service');
+    expect(entries[0].details).toEqual({ failures: 1, unknown: true });
+    expect(JSON.stringify(entries)).not.toContain('nobody');
+  });
+
+  it('of an operator are recorded', async () => {
+    const body = { login: 'guessed-operator', name: 'x', role: 'read', password: 'a long operator password' };
+    const { operator_id } = (await call('POST', '/v1/operators', body)).body;
+    const guess = { login: 'guessed-operator', password: 'a wrong password' };
+    expect((await login(guess, 60, '/v1/operators/login')).status).toBe(401);
+    expect(await failuresOf(operator_id, 9)).toEqual([1]);
+  });
+});
+
 describe('an action of an operator', () => {
   it('is recorded with its actor, target, origin and request id', async () => {
     const headers = { 'cf-connecting-ip': '203.0.113.77', 'user-agent': 'probe/1' };

@@ -19,7 +19,7 @@ describe('the password hash gate', () => {
       running--;
       return 'key';
     };
-    const results = Array.from({ length: 24 }, () => gate.run(hash));
+    const results = Array.from({ length: 24 }, () => gate.run('known', hash));
     await vi.advanceTimersByTimeAsync(10_000);
     const settled = await Promise.all(results);
     // Expect that one hash runs and twenty requests wait; further ones were refused.
@@ -31,32 +31,49 @@ describe('the password hash gate', () => {
     const gaps = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(HASH_MS + 100);
     // When the queue is empty, the gate must accept work again.
-    const later = gate.run(async () => 'later');
+    const later = gate.run('known', async () => 'later');
     await vi.advanceTimersByTimeAsync(200);
     expect(await later).toEqual({ ok: true, value: 'later' });
   });
 
+  it('serves known people first, and leaves strangers half of the queue', async () => {
+    const gate = new HashGate();
+    const order: string[] = [];
+    const hash = (name: string) => async () => {
+      order.push(name);
+      await new Promise((resolve) => setTimeout(resolve, HASH_MS));
+    };
+    const strangers = Array.from({ length: 12 }, (_, at) => gate.run('stranger', hash(`stranger ${at}`)));
+    await vi.advanceTimersByTimeAsync(50);
+    const known = Array.from({ length: 3 }, (_, at) => gate.run('known', hash(`known ${at}`)));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect((await Promise.all(strangers)).filter((result) => !result.ok)).toHaveLength(1);
+    expect((await Promise.all(known)).every((result) => result.ok)).toBe(true);
+    expect(order.slice(0, 4)).toEqual(['stranger 0', 'known 0', 'known 1', 'known 2']);
+    expect(order).toHaveLength(14);
+  });
+
   it('passes on the error of a hash, and continues', async () => {
     const gate = new HashGate();
-    await expect(gate.run(() => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory');
-    const next = gate.run(async () => 1);
+    await expect(gate.run('known', () => Promise.reject(new Error('no memory')))).rejects.toThrow('no memory');
+    const next = gate.run('known', async () => 1);
     await vi.advanceTimersByTimeAsync(200);
     expect(await next).toEqual({ ok: true, value: 1 });
   });
 
   it('abandons a hash whose request died, and removes waiting requests that died', async () => {
     const gate = new HashGate();
-    void gate.run(never);
+    void gate.run('known', never);
     const polls: (() => void)[] = [];
     const { setTimeout } = globalThis;
     // Simulate dead requests: their timers never fire. A spy on a fake timer would stay in the files that run after this one.
     globalThis.setTimeout = ((run: () => void) => polls.push(run)) as never;
-    for (let n = 0; n < 20; n++) void gate.run(never);
+    for (let n = 0; n < 20; n++) void gate.run('known', never);
     globalThis.setTimeout = setTimeout;
     expect(polls).toHaveLength(20);
-    expect(await gate.run(async () => 'full')).toMatchObject({ ok: false });
+    expect(await gate.run('known', async () => 'full')).toMatchObject({ ok: false });
     await vi.advanceTimersByTimeAsync(1_500);
-    const next = gate.run(async () => 'free');
+    const next = gate.run('known', async () => 'free');
     await vi.advanceTimersByTimeAsync(500);
     expect(await next).toEqual({ ok: true, value: 'free' });
   });

@@ -154,6 +154,9 @@ describe('SigV4 in the query', () => {
   it.each(['604801', '-1', 'soon'])('refuses an X-Amz-Expires of %s', async (expires) => {
     expect(await codeOf(request('GET', target('00', expires), {}))).toBe('AuthorizationQueryParametersError');
   });
+  it('refuses a second signature, which nobody signed', async () => {
+    expect(await codeOf(request('GET', `${good}&X-Amz-Signature=0`, {}))).toBe('SignatureDoesNotMatch');
+  });
   it('refuses a presigned query with an Authorization header', async () => {
     expect(await codeOf(request('GET', good, { authorization: 'Bearer tok_good' }))).toBe('InvalidArgument');
   });

@@ -111,7 +111,7 @@ describe('an address of the operator', () => {
   const names =
     'admin administrator webmaster hostmaster postmaster ssladmin ssl-admin sysadmin info support billing is it';
   const more =
-    'administrador daemon webmaster- post.master noc ftp helpdesk bounce abuse security sales marketing news www';
+    'administrador daemon webmaster- post.master noc ftp helpdesk bounce abuse security sales marketing news www hr ceo pay-ments';
   const last = 'usenet uucp p.o.s.t-master_ root no-reply mailer-daemon';
 
   it.each([names, more, last].flatMap((line) => line.split(' ')))('cannot be registered: %s', async (name) => {

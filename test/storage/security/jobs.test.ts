@@ -6,6 +6,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createOperator } from '../../support/operators.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { createJobClient } from '../../support/storage/jobs.ts';
 import { createSdkClient } from '../../support/storage/s3-client.ts';
@@ -87,6 +88,101 @@ it('a token does no more than its scopes', async () => {
   expect((await send(readOnly)).status).toBe(403);
   expect((await server.call('GET', '/v1/storage/jobs', undefined, readOnly)).status).toBe(200);
   expect((await send(both)).status).toBe(202);
+});
+
+/** Starts a job over so many objects that it cannot end before the next request. */
+async function makeWideBucket({ s3 }: User, ...policy: object[]): Promise<string> {
+  const Bucket = `jobs-${crypto.randomUUID()}`;
+  await s3.send(new CreateBucketCommand({ Bucket }));
+  const names = Array.from({ length: WIDE }, (_, at) => `k${at}`);
+  const work = async () => {
+    for (let Key = names.pop(); Key !== undefined; Key = names.pop())
+      await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'x' }));
+  };
+  await Promise.all(Array.from({ length: 12 }, work));
+  const Policy = JSON.stringify({ Version: '2012-10-17', Statement: policy }).replaceAll('BUCKET', Bucket);
+  if (policy.length > 0) await s3.send(new PutBucketPolicyCommand({ Bucket, Policy }));
+  return Bucket;
+}
+/** Number of objects of a job that takes several steps: a step copies 50. */
+const WIDE = 260;
+
+it('a job ends with the access key that started it', async () => {
+  const owner = await createUser();
+  const second = await server.call('POST', `/v1/iam/users/${owner.userId}/access-keys`, {});
+  const key = { accessKeyId: second.body.access_key_id, secretAccessKey: second.body.secret_access_key };
+  const Bucket = await makeWideBucket(owner);
+  const jobs = createJobClient(server, key);
+  const started = await jobs.call('POST', '', {
+    kind: 'copy',
+    bucket: Bucket,
+    target: { bucket: Bucket, prefix: 'copy/' },
+  });
+  expect(started.status).toBe(202);
+  expect((await server.call('DELETE', `/v1/iam/access-keys/${key.accessKeyId}`)).status).toBe(204);
+  const job = await owner.jobs.end(started.body.job_id);
+  expect([job.state, job.error]).toEqual(['failed', 'credential_revoked']);
+  expect(job.counts.objects_copied).toBeLessThan(WIDE);
+});
+
+it('a job ends with the token that started it', async () => {
+  const owner = await createUser();
+  const Bucket = await makeWideBucket(owner);
+  const scopes = ['objects:read', 'objects:write'];
+  const { body: token } = await server.call('POST', '/v1/iam/tokens', { name: 't', user_id: owner.userId, scopes });
+  const order = { kind: 'copy', bucket: Bucket, target: { bucket: Bucket, prefix: 'copy/' } };
+  const started = await server.call('POST', '/v1/storage/jobs', order, token.token);
+  expect(started.status).toBe(202);
+  expect((await server.call('DELETE', `/v1/iam/tokens/${token.token_id}`)).status).toBe(204);
+  const job = await owner.jobs.end(started.body.job_id);
+  expect([job.state, job.error]).toEqual(['failed', 'credential_revoked']);
+});
+
+it('a job of an operator ends when the operator is deleted', async () => {
+  const owner = await createUser();
+  const Bucket = await makeWideBucket(owner);
+  const operator = await createOperator(server, 'admin');
+  const order = { kind: 'copy', bucket: Bucket, target: { bucket: Bucket, prefix: 'copy/' } };
+  const started = await server.call('POST', '/v1/storage/jobs', order, operator.token);
+  expect(started.status).toBe(202);
+  expect((await server.call('DELETE', `/v1/operators/${operator.operatorId}`)).status).toBe(204);
+  const job = await owner.jobs.end(started.body.job_id);
+  expect([job.state, job.error]).toEqual(['failed', 'credential_revoked']);
+});
+
+it.each([
+  ['the address', { IpAddress: { 'aws:SourceIp': '203.0.113.0/24' } }, { 'cf-connecting-ip': '203.0.113.9' }],
+  ['plain HTTP', { Bool: { 'aws:SecureTransport': 'false' } }, {}],
+  ['the program', { StringLike: { 'aws:UserAgent': 'bad/*' } }, { 'user-agent': 'bad/1' }],
+  ['the kind of signature', { StringEquals: { 's3:authType': 'REST-HEADER' } }, {}],
+] as const)('a Deny by %s of the request that starts a job refuses the job too', async (_, Condition, headers) => {
+  const [owner, reader] = [await createUser(), await createUser()];
+  const Resource = ['arn:aws:s3:::BUCKET', 'arn:aws:s3:::BUCKET/*'];
+  const allow = { Principal: { AWS: reader.userId }, Action: ['s3:GetObject', 's3:ListBucket'], Resource };
+  // The list is allowed, so that the job starts and each of its steps is asked.
+  const deny = { Effect: 'Deny', Principal: '*', Action: 's3:GetObject', Resource, Condition };
+  const Bucket = await makeBucket(owner, allow, deny);
+  const own = await makeBucket(reader);
+  const order = { kind: 'copy', bucket: Bucket, target: { bucket: own, prefix: 'stolen/' } };
+  const job = await createJobClient(server, reader, headers).run(order);
+  expect([job.state, job.counts.denied, job.counts.objects_copied]).toEqual(['done', 3, 0]);
+  expect(await namesIn(reader, own)).toHaveLength(3);
+  const listed = await makeBucket(owner, allow, { ...deny, Action: 's3:ListBucket' });
+  const refused = await createJobClient(server, reader, headers).call('POST', '', { ...order, bucket: listed });
+  expect([refused.status, refused.body.code]).toEqual([403, 'access_denied']);
+});
+
+it('the owner of the source does not read the target of a copy that belongs to somebody else', async () => {
+  const [owner, reader] = [await createUser(), await createUser()];
+  const Resource = ['arn:aws:s3:::BUCKET', 'arn:aws:s3:::BUCKET/*'];
+  const allow = { Principal: { AWS: reader.userId }, Action: ['s3:GetObject', 's3:ListBucket'], Resource };
+  const [Bucket, own] = [await makeBucket(owner, allow), await makeBucket(reader)];
+  const target = { bucket: own, prefix: 'private/' };
+  const { job_id } = await reader.jobs.run({ kind: 'copy', bucket: Bucket, target });
+  expect((await reader.jobs.call('GET', `/${job_id}`)).body.target).toEqual(target);
+  expect((await owner.jobs.call('GET', `/${job_id}`)).body.target).toBeNull();
+  expect((await owner.jobs.call('GET')).body.data[0].target).toBeNull();
+  expect((await server.call('GET', `/v1/storage/jobs/${job_id}`)).body.target).toEqual(target);
 });
 
 it('a signature covers the body of the request', async () => {

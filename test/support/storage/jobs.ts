@@ -21,8 +21,15 @@ export interface JobClient {
   end(jobId: string): Promise<Json>;
 }
 
-/** Makes a client of the job API. @param key of the user; null calls as the operator. */
-export function createJobClient(server: TestServer, key: Credentials | null): JobClient {
+/**
+ * Makes a client of the job API.
+ * @param key of the user; null calls as the operator. @param more headers of each request that the signature does not cover.
+ */
+export function createJobClient(
+  server: TestServer,
+  key: Credentials | null,
+  more: Readonly<Record<string, string>> = {},
+): JobClient {
   const call = async (method: string, path = '', body?: unknown): Promise<JobAnswer> => {
     const target = `/v1/storage/jobs${path}`;
     if (key === null) return server.call(method, target, body);
@@ -36,7 +43,11 @@ export function createJobClient(server: TestServer, key: Credentials | null): Jo
       headers: { 'content-type': 'application/json', 'x-amz-content-sha256': sha256 },
     });
     const { host: _, ...headers } = signed.headers;
-    const response = await fetch(server.url + target, { method, headers, ...(text === '' ? {} : { body: text }) });
+    const response = await fetch(server.url + target, {
+      method,
+      headers: { ...headers, ...more },
+      ...(text === '' ? {} : { body: text }),
+    });
     return { status: response.status, body: await response.json() };
   };
   const end = (jobId: string) =>

@@ -1,6 +1,7 @@
 /** The recovery address, and new recovery codes. */
 import { type FormEvent, useState } from 'react';
 import { callJson } from '../../shared/api.ts';
+import { formatDateTime } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
@@ -11,6 +12,7 @@ import { Setting } from './setting.tsx';
 
 interface Addresses {
   email: string | null;
+  works_from: string | null;
   pending_email: string | null;
 }
 const { security: t } = mailSettingsTexts;
@@ -51,6 +53,9 @@ export function RecoveryAddress() {
             <span className="visually-hidden"> {value.email}</span>
           </button>
         </p>
+      )}
+      {value?.works_from && (
+        <p className="muted small">{fill(t.recoveryWorksFrom, { date: formatDateTime(value.works_from) })}</p>
       )}
       {value?.pending_email && (
         <form className="row" onSubmit={confirmCode}>

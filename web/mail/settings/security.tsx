@@ -36,6 +36,8 @@ function PasswordForm() {
       setOpen(false);
       setError(null);
       showToast(t.passwordChanged);
+      // The profile now asks for the review of what else is set.
+      await resumeSession();
     } catch (cause) {
       setError(describeError(cause));
     }

@@ -84,6 +84,7 @@ export const enOperator = {
     resumed: '{name} may sign in again.',
     suspendedToast: '{name} is suspended.',
     reset: 'Create a link for a new password',
+    resetMailed: 'The link was mailed to the recovery address of the user. It works until {date}.',
     resetText: 'Give this link to the user. It works until {date}. It will not be shown again.',
     copy: 'Copy',
     copied: 'Copied.',

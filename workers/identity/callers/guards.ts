@@ -129,18 +129,19 @@ export async function requireOperator(c: Context<JsonApiEnv>): Promise<Result<Pr
   return isAllowed ? caller : err(ROLE_NOT_ALLOWED);
 }
 
-/** Requires a token with this scope. Root has no scopes, so root is refused unless `rootToo` is set. */
+/** Requires a token with one of these scopes. Root has no scopes, so root is refused unless `rootToo` is set. */
 export async function requireScope(
   c: Context<JsonApiEnv>,
-  scope: Scope,
+  scopes: Scope | readonly [Scope, ...Scope[]],
   { rootToo = false }: { rootToo?: boolean } = {},
 ): Promise<Result<Principal, Problem>> {
   const caller = await requirePrincipal(c);
   if (!caller.ok) return caller;
   const principal = caller.value;
-  if (principal.kind === 'root') return rootToo ? caller : err(missingScope(scope));
-  const hasScope = principal.kind !== 'operator' && principal.scopes?.includes(scope);
-  return hasScope ? caller : err(missingScope(scope));
+  const accepted: readonly [Scope, ...Scope[]] = typeof scopes === 'string' ? [scopes] : scopes;
+  if (principal.kind === 'root') return rootToo ? caller : err(missingScope(accepted[0]));
+  const hasScope = principal.kind !== 'operator' && accepted.some((scope) => principal.scopes?.includes(scope));
+  return hasScope ? caller : err(missingScope(accepted[0]));
 }
 
 /** Requires an operator, or a token with this scope. */

@@ -33,6 +33,12 @@ export function mayOperate(role: OperatorRole, method: string, path: string): bo
 }
 
 /**
+ * Whether a role may see what opens a person's mailbox, such as a link that sets a new password. Whoever may not can have the link
+ * mailed to the person's recovery address.
+ */
+export const mayReadMail = (role: OperatorRole): boolean => role === 'admin';
+
+/**
  * Decides whether a caller may make, change or delete an operator with these roles (the present one and the new one).
  * Only root manages operators with the role `admin`, so that a stolen `admin` session cannot replace the others.
  */

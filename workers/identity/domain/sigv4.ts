@@ -86,11 +86,16 @@ export function toCanonicalPath(rawPath: string): string {
 export function toCanonicalQuery(rawQuery: string): string {
   if (rawQuery === '') return '';
   const pairs: [name: string, value: string][] = [];
+  let hasSignature = false;
   for (const part of rawQuery.split('&')) {
     if (part === '') continue;
     const at = part.indexOf('=');
     const name = encodeUriBytes(decodeUriToBytes(at < 0 ? part : part.slice(0, at), true));
-    if (name === 'X-Amz-Signature') continue;
+    // A second signature was not signed, so the request does not match.
+    if (name === 'X-Amz-Signature' && !hasSignature) {
+      hasSignature = true;
+      continue;
+    }
     pairs.push([name, encodeUriBytes(decodeUriToBytes(at < 0 ? '' : part.slice(at + 1), true))]);
   }
   pairs.sort(([a, x], [b, y]) => compareText(a, b) || compareText(x, y));

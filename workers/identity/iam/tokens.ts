@@ -14,18 +14,24 @@ import {
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { databaseNumberOf, databaseOf } from '../../shared/stores/directories.ts';
-import { BOARD_SCOPE, SCOPES, type Scope } from '../principal.ts';
+import { requireIdentityAdmin } from '../callers/guards.ts';
+import { BOARD_SCOPE, BUCKET_SCOPE, opensObjects, SCOPES, type Scope } from '../principal.ts';
 import { hashToken, mintToken } from '../secrets/credentials.ts';
-import { createIdentityStore, type TokenRow } from '../store/store.ts';
+import { createIdentityStore } from '../store/store.ts';
+import { insertToken, type TokenRow } from '../store/token-store.ts';
 import { deleteUserToken, listTokens, listUserTokens } from '../users/user-tokens.ts';
 import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull } from './route.ts';
 
+const NAMED_SCOPE = new RegExp(`${BOARD_SCOPE.source}|${BUCKET_SCOPE.source}`);
 const scopeSchema = z.union([
   z.enum(SCOPES),
   z
     .string()
-    .refine((scope): scope is Scope => BOARD_SCOPE.test(scope), 'a scope, or board:{board}:read')
-    .openapi({ type: 'string', pattern: BOARD_SCOPE.source, example: 'board:races:read' }),
+    .refine(
+      (scope): scope is Scope => NAMED_SCOPE.test(scope),
+      'a scope, board:{board}:read or :write, or bucket:{bucket}:read or :write',
+    )
+    .openapi({ type: 'string', pattern: NAMED_SCOPE.source, example: 'board:races:read' }),
 ]);
 const tokenSchema = z
   .object({
@@ -36,6 +42,9 @@ const tokenSchema = z
     created_at: z.string(),
     expires_at: z.string().nullable(),
     last_used_at: z.string().nullable().openapi({ description: 'Precise to an hour. Null before the first use.' }),
+    made_by: z.string().nullable().openapi({
+      description: 'Id of the operator who made it, with whom it ends. Null for root, and for the own token of a user',
+    }),
   })
   .openapi('Token');
 const newTokenSchema = tokenSchema.extend({ token: z.string() }).openapi('NewToken');
@@ -48,12 +57,18 @@ const toTokenJson = (row: TokenRow) => ({
   created_at: toTime(row.createdAt),
   expires_at: toTimeOrNull(row.expiresAt),
   last_used_at: toTimeOrNull(row.lastUsedAt),
+  made_by: row.madeBy,
 });
 
-const needsUser = (scopes: readonly string[]) =>
-  scopes.some((scope) => scope === 'mail' || scope.startsWith('objects:'));
+const needsUser = (scopes: readonly string[]) => scopes.some((scope) => scope === 'mail' || opensObjects(scope));
 
 export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
+  addCreate(api);
+  addList(api);
+  addDelete(api);
+}
+
+function addCreate(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...COMMON,
@@ -71,16 +86,19 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
           })
           .refine((token) => token.user_id !== undefined || !needsUser(token.scopes), {
             path: ['user_id'],
-            message: 'the scopes objects:read, objects:write and mail need a user_id',
+            message: 'scopes of objects, of a bucket and of mail need a user_id',
           }),
       ),
       responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 404) },
     }),
     async (c) => {
+      const caller = await requireIdentityAdmin(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
       const given = c.req.valid('json');
       const home = databaseNumberOf(given.user_id ?? '');
-      const store = createIdentityStore(databaseOf(c.env, home));
-      if (given.user_id !== undefined && !(await store.findUser(given.user_id))) return sendProblem(c, NO_SUCH_USER);
+      const database = databaseOf(c.env, home);
+      const isUser = given.user_id === undefined || (await createIdentityStore(database).findUser(given.user_id));
+      if (!isUser) return sendProblem(c, NO_SUCH_USER);
       const token = mintToken(home);
       const row: TokenRow = {
         tokenId: crypto.randomUUID(),
@@ -90,13 +108,17 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
         createdAt: createClock(c.env)(),
         expiresAt: given.expires_at === undefined ? null : Date.parse(given.expires_at),
         lastUsedAt: null,
+        madeBy: caller.value.kind === 'operator' ? caller.value.operatorId : null,
       };
       const details = { scopes: row.scopes.join(' '), user_id: given.user_id, expires_at: given.expires_at };
       const audit = toAuditRow(c, 'token.create', { type: 'token', id: row.tokenId }, details);
-      await store.insertToken({ ...row, tokenSha256: hashToken(token) }, audit);
+      await insertToken(database, { ...row, tokenSha256: hashToken(token) }, audit);
       return c.json({ ...toTokenJson(row), token }, 201);
     },
   );
+}
+
+function addList(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...COMMON,
@@ -117,6 +139,9 @@ export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
       });
     },
   );
+}
+
+function addDelete(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...COMMON,

@@ -13,7 +13,7 @@ import { createHash } from 'node:crypto';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { newestDatabaseOf } from '../../shared/stores/directories.ts';
-import { hashGate } from '../secrets/hash-gate.ts';
+import { type Hasher, hashGate } from '../secrets/hash-gate.ts';
 import { createLoginStore } from '../store/login-store.ts';
 import { admitByChallenge, type ChallengeSolution } from './challenges.ts';
 
@@ -91,8 +91,9 @@ export async function admitAction(
 
 /**
  * Counts a guess at the password of an address.
- * @param solution solution of a challenge; for a login only.
- * @returns 429 with the time to wait when no more guesses are accepted, 503 while too many hashes are waiting, or 403 with the
+ * @param solution solution of a challenge, for a login only; `unlimited` for a login whose second factor is always asked, so that
+ *   guesses at the password from many places open nothing, and need not lock its owner out.
+ * @returns whether the guess comes from a known place; 429 with the time to wait when no more guesses are accepted, 503 while too many hashes are waiting, or 403 with the
  * challenges that admit a login from a new place while others guess at the same address.
  */
 export async function admitGuess(
@@ -100,13 +101,17 @@ export async function admitGuess(
   email: string,
   guesser: Guesser,
   now: number,
-  solution?: ChallengeSolution,
-): Promise<Result<null, Problem>> {
+  solution?: ChallengeSolution | 'unlimited',
+): Promise<Result<Hasher, Problem>> {
   const admitted = await admitClient(env, guesser.client);
   // The queue of hashes is checked before DIRECTORY is used, so that a flood does not cost reads and writes.
-  const hashing = hashGate.admit();
+  const hashing = hashGate.admit('known');
   if (!hashing.ok) return admitted.ok ? hashing : admitted;
   const place = await findPlace(env, email, guesser, now);
+  if (place.kind === 'unknown') {
+    const asStranger = hashGate.admit('stranger');
+    if (!asStranger.ok) return admitted.ok ? asStranger : admitted;
+  }
   const count = async (key: string, windowMs: number, max: number): Promise<Result<null, Problem>> => {
     const counted = await createLoginStore(newestDatabaseOf(env, email)).countGuess(key, now, windowMs);
     return counted.count > max ? err(toTooMany((counted.endsAt - now) / 1000)) : ok(null);
@@ -118,12 +123,16 @@ export async function admitGuess(
     if (!spare.ok) return spare;
   }
   const byPlace = await count(place.key, PLACE_WINDOW_MS, GUESSES_PER_PLACE_MAX);
-  if (!byPlace.ok || place.kind !== 'unknown') return byPlace;
+  if (!byPlace.ok) return byPlace;
+  if (place.kind !== 'unknown') return ok('known');
+  if (solution === 'unlimited') return ok('stranger');
   const byAddress = await count(toGuardKey('address', email), ADDRESS_WINDOW_MS, GUESSES_PER_ADDRESS_MAX);
-  if (byAddress.ok || solution === undefined) return byAddress;
+  if (byAddress.ok) return ok('stranger');
+  if (solution === undefined) return byAddress;
   const passedKey = toGuardKey('challenge passed', place.key);
   const retryAfterSeconds = byAddress.error.retryAfterSeconds ?? ADDRESS_WINDOW_MS / 1000;
-  return admitByChallenge(env, email, solution, { passedKey, retryAfterSeconds }, now);
+  const passed = await admitByChallenge(env, email, solution, { passedKey, retryAfterSeconds }, now);
+  return passed.ok ? ok('stranger') : passed;
 }
 
 /**

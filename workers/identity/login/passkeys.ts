@@ -112,7 +112,14 @@ export async function addPasskey(
     name,
     response,
     origin,
-  }: { readonly name: string; readonly response: PasskeyRegistration; readonly origin: string },
+    session,
+  }: {
+    readonly name: string;
+    readonly response: PasskeyRegistration;
+    readonly origin: string;
+    /** Id of the session that adds the passkey. */
+    readonly session: string;
+  },
   now: number,
 ): Promise<Result<PasskeyRow, Problem>> {
   const verified = await verifyRegistration(env, owner, response, origin, now);
@@ -127,6 +134,7 @@ export async function addPasskey(
     transports: [...(response.response.transports ?? [])],
     createdAt: now,
     lastUsedAt: null,
+    madeIn: session,
   };
   return (await store.insertPasskey(owner, row)) ? ok(row) : err(PASSKEY_EXISTS);
 }

@@ -7,6 +7,7 @@ import { publishRevocations } from '../revocations.ts';
 import { homeOfSecret } from '../secrets/credentials.ts';
 import { hashSecret, mintResetToken } from '../secrets/one-time-secrets.ts';
 import { hashPassword } from '../secrets/passwords.ts';
+import { changePassword } from '../store/password-change-store.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
 import { endingCredentials } from '../users/obligations.ts';
 
@@ -27,6 +28,9 @@ const INVALID_RESET_TOKEN = problem(
   'invalid_reset_token',
   'The link is wrong, expired, used or replaced by a newer one. Request a new link.',
 );
+
+/** Age of passkeys and access keys of other sessions that a new password ends by default: a theft is usually noticed by then. */
+export const ENDS_SINCE_MS = 30 * 24 * 3_600_000;
 
 export interface PasswordReset {
   /** Secret of the link. It is stored as a hash only, so it cannot be shown again. */
@@ -49,7 +53,8 @@ export async function createPasswordReset(
 }
 
 /**
- * Sets the password, and ends all sessions and app tokens of the user. The second factor stays.
+ * Sets the password, and ends all sessions and app tokens of the user, and the passkeys and access keys that the user made in the
+ * last 30 days. The second factor stays.
  * @returns the user id; 400 `invalid_reset_token`; or 503 while too many hashes wait or the mailbox cannot be reached. On 503 the
  * link is not consumed.
  */
@@ -67,10 +72,12 @@ export async function resetPassword(
     now,
   );
   if (found === null || found.userId === null) return err(INVALID_RESET_TOKEN);
-  const hash = await hashPassword(password);
+  const hash = await hashPassword(password, 'known');
   if (!hash.ok) return hash;
   const { userId, secretSha256 } = found;
-  const reset = () => store.resetPassword(secretSha256, userId, hash.value, now);
+  const since = now - ENDS_SINCE_MS;
+  const change = { userId, hash: hash.value, now, since, keptSession: null, keepsTokens: false, secretSha256 };
+  const reset = () => changePassword(database, change, null);
   const isReset = await endingCredentials(env, userId, {}, reset);
   await publishRevocations(env, [databaseNumberOf(userId)]);
   return isReset ? ok(userId) : err(INVALID_RESET_TOKEN);

@@ -139,8 +139,8 @@ export function addOperatorPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requirePerson(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { operatorId } = caller.value;
-      const given = { ...c.req.valid('json'), origin: appOrigin(c.env, c.req.url) };
+      const { operatorId, sessionId: session } = caller.value;
+      const given = { ...c.req.valid('json'), origin: appOrigin(c.env, c.req.url), session };
       // Password and second factor were checked before the options were returned. Only a response to options of that kind is
       // accepted.
       const added = await addPasskey(c.env, ownerOf(operatorId), given, createClock(c.env)());

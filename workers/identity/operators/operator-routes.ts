@@ -21,6 +21,7 @@ import { mayManage, type OperatorRole } from '../domain/operator-roles.ts';
 import type { OperatorPrincipal, RootPrincipal } from '../principal.ts';
 import { hashPassword } from '../secrets/passwords.ts';
 import { createOperatorStore, type OperatorRow } from '../store/operator-store.ts';
+import { endTokensMadeBy } from '../users/user-tokens.ts';
 import {
   changedOperatorSchema,
   newOperatorSchema,
@@ -53,7 +54,8 @@ export function createOperatorApi(): OpenAPIHono<JsonApiEnv> {
   addOperatorPasskeys(api);
   addList(api);
   addCreate(api);
-  addChanges(api);
+  addChange(api);
+  addDelete(api);
   addSuspension(api);
   return api;
 }
@@ -108,7 +110,7 @@ function addCreate(api: OpenAPIHono<JsonApiEnv>): void {
       if (!caller.ok) return sendProblem(c, caller.error);
       const { login, name, role, password } = c.req.valid('json');
       if (!mayManage(roleOf(caller.value), [role])) return sendProblem(c, NOT_MANAGED);
-      const hash = await hashPassword(password);
+      const hash = await hashPassword(password, 'known');
       if (!hash.ok) return sendProblem(c, hash.error);
       const operatorId = crypto.randomUUID();
       const { seed, sealed } = createOperatorSeed(c.env, operatorId);
@@ -144,7 +146,7 @@ async function findManaged(
   return mayManage(roleOf(caller.value), roles) ? ok(row) : err(NOT_MANAGED);
 }
 
-function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
+function addChange(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...MANAGER,
@@ -152,6 +154,7 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/operators/{operator_id}',
       operationId: 'updateOperator',
       summary: 'Change name, role, password or second factors of an operator; all but the name end its sessions',
+      description: 'Another role than `admin` also revokes the tokens that the operator made.',
       request: {
         ...operatorParam,
         ...jsonBody(
@@ -174,7 +177,7 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
       const found = await findManaged(c, c.req.valid('param').operator_id, role);
       if (!found.ok) return sendProblem(c, found.error);
       const { operatorId, login } = found.value;
-      const hash = password === undefined ? null : await hashPassword(password);
+      const hash = password === undefined ? null : await hashPassword(password, 'known');
       if (hash && !hash.ok) return sendProblem(c, hash.error);
       const made = reset_totp ? createOperatorSeed(c.env, operatorId) : null;
       const change = {
@@ -192,27 +195,35 @@ function addChanges(api: OpenAPIHono<JsonApiEnv>): void {
         const values = Object.keys(change).length > 0 ? change : { name: found.value.name };
         const kept = endsSessions ? null : undefined;
         await createOperatorStore(c.env.DIRECTORY).update(operatorId, values, kept, audit, reset_passkeys);
+        if (role !== undefined && role !== 'admin') await endTokensMadeBy(c.env, operatorId);
       }
       const json = toOperatorJson({ ...found.value, ...change });
       return c.json(made === null ? json : { ...json, totp: toSeedJson(made.seed, login) }, 200);
     },
   );
+}
+
+function addDelete(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...MANAGER,
       method: 'delete',
       path: '/v1/operators/{operator_id}',
       operationId: 'deleteOperator',
-      summary: 'Delete an operator and end its sessions',
+      summary: 'Delete an operator, end its sessions and revoke the tokens that it made',
       request: operatorParam,
-      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404) },
+      responses: { 204: { description: 'Deleted' }, ...problemResponses(401, 403, 404, 503) },
     }),
     async (c) => {
-      const found = await findManaged(c, c.req.valid('param').operator_id, undefined);
+      const operatorId = c.req.valid('param').operator_id;
+      const found = await findManaged(c, operatorId, undefined);
+      // An earlier attempt may have failed after the operator was deleted and before its tokens were.
+      if (!found.ok && found.error.code === NO_OPERATOR.code) await endTokensMadeBy(c.env, operatorId);
       if (!found.ok) return sendProblem(c, found.error);
-      const { operatorId } = found.value;
       const audit = toAuditRow(c, 'operator.delete', toOperatorTarget(operatorId));
       await createOperatorStore(c.env.DIRECTORY).delete(operatorId, audit);
+      // Now no session of the operator can make another token.
+      await endTokensMadeBy(c.env, operatorId);
       return c.body(null, 204);
     },
   );

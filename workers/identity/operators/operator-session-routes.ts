@@ -9,6 +9,7 @@ import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { readClient } from '../callers/client.ts';
 import { authorizeFirst, requireOperator } from '../callers/guards.ts';
+import { recordFailedLogin } from '../login/failed-logins.ts';
 import type { OperatorPrincipal } from '../principal.ts';
 import { hashPassword } from '../secrets/passwords.ts';
 import { createOperatorStore, type OperatorRow } from '../store/operator-store.ts';
@@ -51,14 +52,20 @@ export function addOperatorLogin(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const guesser = { client: readClient(c.req.raw.headers), device: null };
       const at = { origin: appOrigin(c.env, c.req.url), now: createClock(c.env)() };
-      const found = await checkOperatorLogin(c.env, c.req.valid('json'), guesser, at, (id) =>
-        recordAudit(c, 'login.second_factor_failed', toOperatorTarget(id), {}, { kind: 'operator', id }),
-      );
+      const found = await checkOperatorLogin(c.env, c.req.valid('json'), guesser, at, recordFailures(c));
       if (!found.ok) return sendProblem(c, found.error);
       return c.json(await openSession(c, found.value, at.now), 200);
     },
   );
 }
+
+/** Records the failures of an operator's login or confirmation in the audit log. */
+const recordFailures =
+  (c: Context<JsonApiEnv>) =>
+  async (event: 'login.failed' | 'login.second_factor_failed', id: string | null): Promise<void> => {
+    if (event === 'login.failed' || id === null) await recordFailedLogin(c, id === null ? null : toOperatorTarget(id));
+    else await recordAudit(c, event, toOperatorTarget(id), {}, { kind: 'operator', id });
+  };
 
 export async function openSession(c: Context<JsonApiEnv>, row: OperatorRow, now: number) {
   const { operatorId } = row;
@@ -86,9 +93,7 @@ export async function requireConfirmedPerson(
   if (!row) return err(NOT_A_PERSON);
   const guesser = { client: readClient(c.req.raw.headers), session: sessionId };
   const at = { origin: appOrigin(c.env, c.req.url), now: createClock(c.env)() };
-  const checked = await checkOperatorLogin(c.env, { ...given, login: row.login }, guesser, at, (id) =>
-    recordAudit(c, 'login.second_factor_failed', toOperatorTarget(id)),
-  );
+  const checked = await checkOperatorLogin(c.env, { ...given, login: row.login }, guesser, at, recordFailures(c));
   if (checked.ok) return ok({ ...caller.value, row });
   // The answer is not 401, because that would mean that the session has ended.
   return err(CONFIRMATION_PROBLEMS[checked.error.code] ?? checked.error);
@@ -142,7 +147,7 @@ export function addOwnOperator(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireConfirmedPerson(c, given);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { operatorId, sessionId } = caller.value;
-      const hash = await hashPassword(new_password);
+      const hash = await hashPassword(new_password, 'known');
       if (!hash.ok) return sendProblem(c, hash.error);
       const audit = toAuditRow(c, 'operator.update', toOperatorTarget(operatorId), { password: true });
       await createOperatorStore(c.env.DIRECTORY).update(operatorId, { passwordHash: hash.value }, sessionId, audit);

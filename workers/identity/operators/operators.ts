@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { AuditRow } from '../../shared/audit/audit-store.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { admitGuess, forgiveGuesses, type Guesser } from '../login/guesses.ts';
+import { admitAction, admitGuess, forgiveGuesses, type Guesser } from '../login/guesses.ts';
 import { type PasskeyAssertion, verifyPasskey } from '../login/passkeys.ts';
 import { hashToken, mintOperatorSecret } from '../secrets/credentials.ts';
 import type { SecretKeeper } from '../secrets/master-key.ts';
@@ -22,6 +22,9 @@ export const OPERATOR_SESSION_MS = 12 * 3_600_000;
 const WRONG_LOGIN = problem(401, 'wrong_login', 'Wrong login or password.');
 const FACTOR_NEEDED = problem(401, 'second_factor_required', 'A second factor is required: totp or passkey.');
 const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or was already used.');
+
+/** Second factors per operator that are checked for new places, after the right password. Codes can be guessed from many places. */
+const FACTORS_FROM_STRANGERS = { max: 100, windowMs: 3_600_000 };
 
 const contextOf = (operatorId: string) => `operator-totp:${operatorId}`;
 
@@ -57,26 +60,33 @@ async function checkFactor(
 /**
  * Checks login, password and second factor. Counts guesses before the hash is computed.
  * @param at origin of the web app, for passkeys, and the time.
- * @param recordFailure is called when the password is right and the second factor is wrong.
+ * @param record is called with failures: of the password (the operator is null for an unknown login), or of the second factor.
  */
 export async function checkOperatorLogin(
   env: Env,
   given: OperatorFactor & { readonly login: string; readonly password: string },
   guesser: Guesser,
   at: { readonly origin: string; readonly now: number },
-  recordFailure: (operatorId: string) => Promise<void>,
+  record: (event: 'login.failed' | 'login.second_factor_failed', operatorId: string | null) => Promise<void>,
 ): Promise<Result<OperatorRow, Problem>> {
   // The space separates these counts from those of mail accounts, because no address contains a space.
   const subject = `operator ${given.login.toLowerCase()}`;
-  const admitted = await admitGuess(env, subject, guesser, at.now);
+  const admitted = await admitGuess(env, subject, guesser, at.now, 'unlimited');
   if (!admitted.ok) return admitted;
   const row = await createOperatorStore(env.DIRECTORY).findByLogin(given.login);
-  const verified = await verifyPassword(given.password, row?.passwordHash ?? null);
+  const verified = await verifyPassword(given.password, row?.passwordHash ?? null, admitted.value);
   if (!verified.ok) return verified;
-  if (!verified.value || !row) return err(WRONG_LOGIN);
+  if (!verified.value || !row) {
+    await record('login.failed', row?.operatorId ?? null);
+    return err(WRONG_LOGIN);
+  }
   if (given.totp === undefined && given.passkey === undefined) return err(FACTOR_NEEDED);
+  if (admitted.value === 'stranger') {
+    const factors = await admitAction(env, 'operator second factor', row.operatorId, FACTORS_FROM_STRANGERS, at.now);
+    if (!factors.ok) return factors;
+  }
   if (!(await checkFactor(env, row, given, at))) {
-    await recordFailure(row.operatorId);
+    await record('login.second_factor_failed', row.operatorId);
     return err(WRONG_FACTOR);
   }
   await forgiveGuesses(env, subject, guesser, at.now);

@@ -4,7 +4,7 @@ import { settingsOf } from '../../shared/settings/settings.ts';
 import { findDatabase } from '../../shared/stores/directories.ts';
 import type { Source } from '../../shared/stores/replica.ts';
 import { toUser } from '../callers/authenticate.ts';
-import type { Scope, UserPrincipal } from '../principal.ts';
+import { opensObjects, type Scope, type UserPrincipal } from '../principal.ts';
 import { findIn, type IdentityGeneration } from '../revocations.ts';
 import { hashToken, homeOfAccessKey, homeOfSecret } from '../secrets/credentials.ts';
 import { openSecret } from '../secrets/secrets.ts';
@@ -56,7 +56,7 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
     },
 
     /**
-     * Finds the user of a token with an `objects:` scope. Root and service tokens are not S3 identities; mail sessions are valid
+     * Finds the user of a token with a scope of objects. Root and service tokens are not S3 identities; mail sessions are valid
      * for mail only.
      */
     async findBearer(token): Promise<UserPrincipal | null> {
@@ -65,7 +65,7 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
       const row = await lookUp(hash, homeOfSecret(token), (database) => findToken(database, hash, now));
       if (row === null || row.userId === null) return null;
       const scopes = row.scopes as Scope[];
-      return scopes.some((scope) => scope.startsWith('objects:')) ? toUser(row, 'token', scopes) : null;
+      return scopes.some(opensObjects) ? toUser(row, 'token', scopes) : null;
     },
   };
 }

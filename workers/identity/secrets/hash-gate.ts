@@ -10,6 +10,8 @@ import { err, ok, type Result } from '../../shared/pure/result.ts';
 
 /** Maximum number of waiting requests. The last one waits for about seven seconds. */
 const WAITING_MAX = 20;
+/** Maximum number of waiting strangers. The other places are kept for people at a place from which they logged in before. */
+const STRANGERS_WAITING_MAX = 10;
 const POLL_MS = 20;
 /** Pause between two hashes, in which other requests run. */
 const REST_MS = 100;
@@ -17,9 +19,12 @@ const REST_MS = 100;
 const LOST_MS = 1_000;
 const BUSY = problem(503, 'too_many_logins', 'Too many logins at once. Retry.', { retryAfterSeconds: 3 });
 
+/** Whether a request is of somebody at a known place or with a session or link, or of a stranger. */
+export type Hasher = 'known' | 'stranger';
+
 export class HashGate {
   /** The waiting requests, with the time of each one's last poll. */
-  readonly #waiting = new Map<symbol, number>();
+  readonly #waiting = new Map<symbol, { readonly seenAt: number; readonly who: Hasher }>();
   #startedAt = 0;
   #isRunning = false;
   /**
@@ -27,13 +32,16 @@ export class HashGate {
    */
   #endedAt: number | null = 0;
 
-  /** Waits for the gate and runs a hash. @returns the hash, or 503 if the queue is full. In that case the work did not start. */
-  async run<T>(work: () => Promise<T>): Promise<Result<T, Problem>> {
-    const admitted = this.admit();
+  /**
+   * Waits for the gate and runs a hash. Known requests go first.
+   * @returns the hash, or 503 if the queue is full. In that case the work did not start.
+   */
+  async run<T>(who: Hasher, work: () => Promise<T>): Promise<Result<T, Problem>> {
+    const admitted = this.admit(who);
     if (!admitted.ok) return admitted;
     const waiter = Symbol();
-    while (!this.#isFree()) {
-      this.#waiting.set(waiter, Date.now());
+    while (!this.#isFree() || (who === 'stranger' && this.#countWaiting('known') > 0)) {
+      this.#waiting.set(waiter, { seenAt: Date.now(), who });
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
     this.#waiting.delete(waiter);
@@ -49,9 +57,20 @@ export class HashGate {
   }
 
   /** Checks the queue early, for callers that have other work before the hash. @returns 503 if the queue is full. */
-  admit(): Result<null, Problem> {
-    for (const [waiter, seenAt] of this.#waiting) if (Date.now() - seenAt > LOST_MS) this.#waiting.delete(waiter);
-    return this.#waiting.size < WAITING_MAX ? ok(null) : err(BUSY);
+  admit(who: Hasher): Result<null, Problem> {
+    const strangers = this.#countWaiting('stranger');
+    const isFull = this.#waiting.size >= WAITING_MAX || (who === 'stranger' && strangers >= STRANGERS_WAITING_MAX);
+    return isFull ? err(BUSY) : ok(null);
+  }
+
+  /** Counts the waiting requests of a kind, and forgets those that died. */
+  #countWaiting(kind: Hasher): number {
+    let waiting = 0;
+    for (const [waiter, { seenAt, who }] of this.#waiting) {
+      if (Date.now() - seenAt > LOST_MS) this.#waiting.delete(waiter);
+      else if (who === kind) waiting += 1;
+    }
+    return waiting;
   }
 
   #isFree(): boolean {

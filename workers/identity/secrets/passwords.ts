@@ -3,7 +3,7 @@ import { randomBytes, scrypt } from 'node:crypto';
 import type { Problem } from '../../shared/json/problem.ts';
 import { equalInConstantTime } from '../../shared/pure/constant-time.ts';
 import { ok, type Result } from '../../shared/pure/result.ts';
-import { hashGate } from './hash-gate.ts';
+import { type Hasher, hashGate } from './hash-gate.ts';
 import { PASSWORD_COST, type PasswordCost } from './password-cost.ts';
 
 const HASH_BYTES = 32;
@@ -20,10 +20,10 @@ const derive = (password: string, salt: Buffer, cost: PasswordCost): Promise<Buf
     );
   });
 
-/** Hashes a new password. @returns 503 while too many hashes wait. */
-export async function hashPassword(password: string): Promise<Result<string, Problem>> {
+/** Hashes a new password. @param who whose hash goes first. @returns 503 while too many hashes wait. */
+export async function hashPassword(password: string, who: Hasher): Promise<Result<string, Problem>> {
   const salt = randomBytes(16);
-  const derived = await hashGate.run(() => derive(password, salt, PASSWORD_COST));
+  const derived = await hashGate.run(who, () => derive(password, salt, PASSWORD_COST));
   return derived.ok ? ok(format(salt, derived.value)) : derived;
 }
 
@@ -38,12 +38,16 @@ const nobody = (): string => format(Buffer.alloc(16), Buffer.alloc(HASH_BYTES));
 /**
  * Verifies a password.
  * @param hash stored hash; null if the account does not exist. In that case the same work is done and the result is false.
- * @returns 503 while too many hashes wait.
+ * @param who whose hash goes first. @returns 503 while too many hashes wait.
  */
-export async function verifyPassword(password: string, hash: string | null): Promise<Result<boolean, Problem>> {
+export async function verifyPassword(
+  password: string,
+  hash: string | null,
+  who: Hasher,
+): Promise<Result<boolean, Problem>> {
   const [, N, r, p, salt = '', expected = ''] = (hash ?? nobody()).split('$');
   const cost = { N: Number(N), r: Number(r), p: Number(p) };
-  const derived = await hashGate.run(() => derive(password, Buffer.from(salt, 'base64url'), cost));
+  const derived = await hashGate.run(who, () => derive(password, Buffer.from(salt, 'base64url'), cost));
   if (!derived.ok) return derived;
   return ok(equalInConstantTime(derived.value, Buffer.from(expected, 'base64url')) && hash !== null);
 }

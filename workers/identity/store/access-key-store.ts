@@ -42,13 +42,13 @@ export function createAccessKeyStore(database: D1Database) {
      * exceed the limit.
      */
     async insertUpTo(max: number, row: typeof accessKey.$inferInsert, audit: AuditRow): Promise<boolean> {
-      const { accessKeyId, userId, secretSealed, createdAt, expiresAt = null } = row;
+      const { accessKeyId, userId, secretSealed, createdAt, expiresAt = null, madeIn = null } = row;
       const valid = sql`(SELECT count(*) FROM ${accessKey} WHERE ${accessKey.userId} = ${userId}
         AND (${accessKey.expiresAt} IS NULL OR ${accessKey.expiresAt} > ${createdAt}))`;
       const insert = db
         .insert(accessKey)
         .select(
-          sql`SELECT ${accessKeyId}, ${userId}, ${secretSealed}, ${createdAt}, ${expiresAt}, NULL WHERE ${valid} < ${max}`,
+          sql`SELECT ${accessKeyId}, ${userId}, ${secretSealed}, ${createdAt}, ${expiresAt}, NULL, ${madeIn} WHERE ${valid} < ${max}`,
         );
       return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes > 0;
     },
@@ -62,10 +62,10 @@ export function createAccessKeyStore(database: D1Database) {
       row: typeof accessKey.$inferInsert,
       audit: AuditRow,
     ): Promise<boolean> {
-      const { accessKeyId, userId, secretSealed, createdAt, expiresAt = null } = row;
+      const { accessKeyId, userId, secretSealed, createdAt, expiresAt = null, madeIn = null } = row;
       const isValid = sql`(${accessKey.expiresAt} IS NULL OR ${accessKey.expiresAt} > ${createdAt})`;
       const insert = db.insert(accessKey).select(
-        sql`SELECT ${accessKeyId}, ${userId}, ${secretSealed}, ${createdAt}, ${expiresAt}, NULL FROM ${accessKey}
+        sql`SELECT ${accessKeyId}, ${userId}, ${secretSealed}, ${createdAt}, ${expiresAt}, NULL, ${madeIn} FROM ${accessKey}
             WHERE ${ofUser(userId, before.accessKeyId)} AND ${isValid}`,
       );
       const end = db

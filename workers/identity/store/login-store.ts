@@ -1,14 +1,10 @@
 /** Queries for logins: passwords, second factors and counts of guesses. */
 import { and, asc, eq, gt, inArray, isNotNull, lt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
-import { raiseGeneration } from './revocation-store.ts';
-import { loginGuard, password, secondFactor, token, user } from './schema.ts';
+import { loginGuard, password, secondFactor, user } from './schema.ts';
 import { toUserConflict } from './store.ts';
 
 export type SecondFactorRow = typeof secondFactor.$inferSelect;
-
-const opensMailbox = sql`EXISTS (SELECT 1 FROM json_each(${token.scopes}) WHERE value = 'mail')`;
 
 export function createLoginStore(database: D1Database) {
   const db = drizzle(database);
@@ -30,22 +26,6 @@ export function createLoginStore(database: D1Database) {
         if (toUserConflict(error) === 'email_taken') return false;
         throw error;
       }
-    },
-
-    /** Replaces a user's password. @param keepsTokens false also deletes the user's tokens that open the mailbox. */
-    async replacePassword(
-      userId: string,
-      hash: string,
-      keepsTokens: boolean,
-      now: number,
-      audit: AuditRow,
-    ): Promise<void> {
-      const change = [
-        db.update(password).set({ hash, changedAt: now }).where(eq(password.userId, userId)),
-        insertIfChanged(db, audit),
-      ] as const;
-      const opening = db.delete(token).where(and(eq(token.userId, userId), opensMailbox));
-      await (keepsTokens ? db.batch(change) : db.batch([...change, opening, raiseGeneration(db)]));
     },
 
     async renameUser(userId: string, name: string): Promise<void> {

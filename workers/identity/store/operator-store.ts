@@ -1,5 +1,5 @@
 /** Queries of operators and their sessions. */
-import { and, asc, eq, gt, lt, ne, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, lt, ne, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
 import { findUniqueConflict } from '../../shared/stores/unique-conflict.ts';
@@ -8,6 +8,16 @@ import { passkey } from './passkey-schema.ts';
 
 export type OperatorRow = typeof operator.$inferSelect;
 export type OperatorChange = Partial<Pick<OperatorRow, 'name' | 'role' | 'passwordHash' | 'seedSealed' | 'lastStep'>>;
+
+async function findOpen(db: ReturnType<typeof drizzle>, which: SQL, now: number) {
+  const row = await db
+    .select({ operatorId: operator.operatorId, role: operator.role, sessionId: operatorSession.sessionId })
+    .from(operatorSession)
+    .innerJoin(operator, eq(operator.operatorId, operatorSession.operatorId))
+    .where(and(which, gt(operatorSession.expiresAt, now)))
+    .get();
+  return row ?? null;
+}
 
 export function createOperatorStore(database: D1Database) {
   const db = drizzle(database);
@@ -75,15 +85,11 @@ export function createOperatorStore(database: D1Database) {
     },
 
     /** @returns the operator to whom an open session belongs. */
-    async findSession(secretSha256: string, now: number) {
-      const row = await db
-        .select({ operatorId: operator.operatorId, role: operator.role, sessionId: operatorSession.sessionId })
-        .from(operatorSession)
-        .innerJoin(operator, eq(operator.operatorId, operatorSession.operatorId))
-        .where(and(eq(operatorSession.secretSha256, secretSha256), gt(operatorSession.expiresAt, now)))
-        .get();
-      return row ?? null;
-    },
+    findSession: (secretSha256: string, now: number) =>
+      findOpen(db, eq(operatorSession.secretSha256, secretSha256), now),
+
+    /** Like `findSession`, by the id of the session. */
+    findSessionById: (sessionId: string, now: number) => findOpen(db, eq(operatorSession.sessionId, sessionId), now),
 
     async deleteSession(sessionId: string): Promise<void> {
       await db.delete(operatorSession).where(eq(operatorSession.sessionId, sessionId));

@@ -20,6 +20,8 @@ export const passkey = sqliteTable(
     transports: text('transports', { mode: 'json' }).notNull().$type<string[]>(),
     createdAt: integer('created_at').notNull(),
     lastUsedAt: integer('last_used_at'),
+    /** Id of the session that added the passkey; null if it is not known. */
+    madeIn: text('made_in'),
   },
   (table) => [
     index('passkey_user').on(table.userId),

@@ -26,6 +26,7 @@ export function createPasskeyStore(database: D1Database) {
     transports: passkey.transports,
     createdAt: passkey.createdAt,
     lastUsedAt: passkey.lastUsedAt,
+    madeIn: passkey.madeIn,
   };
   const hasPasskey = (userId: string) => sql`EXISTS (SELECT 1 FROM ${passkey} WHERE ${passkey.userId} = ${userId})`;
   return {
@@ -98,16 +99,6 @@ export function createPasskeyStore(database: D1Database) {
       return (await db.delete(passkey).where(removable).run()).meta.changes > 0;
     },
 
-    /** Reads how an account logs in: whether it has a password, and whether that needs a passkey too. */
-    async readPasswordRule(userId: string): Promise<{ hasPassword: boolean; needsPasskey: boolean }> {
-      const row = await db
-        .select({ needsPasskey: password.needsPasskey })
-        .from(password)
-        .where(eq(password.userId, userId))
-        .get();
-      return { hasPassword: row !== undefined, needsPasskey: row?.needsPasskey ?? false };
-    },
-
     /** Sets whether a login by password needs a passkey. @returns false if the user has no passkey or no password. */
     async requirePasskey(userId: string, needsPasskey: boolean): Promise<boolean> {
       const allowed = needsPasskey ? and(eq(password.userId, userId), hasPasskey(userId)) : eq(password.userId, userId);
@@ -120,4 +111,21 @@ export function createPasskeyStore(database: D1Database) {
       return (await db.delete(password).where(allowed).run()).meta.changes > 0;
     },
   };
+}
+
+/**
+ * Reads how an account logs in: whether it has a password, whether that needs a passkey too, and whether the user has not yet seen
+ * what the last new password ended.
+ */
+export async function readPasswordRule(
+  database: D1Database,
+  userId: string,
+): Promise<{ readonly hasPassword: boolean; readonly needsPasskey: boolean; readonly hasReview: boolean }> {
+  const row = await drizzle(database)
+    .select({ needsPasskey: password.needsPasskey, hasReview: sql`${password.review} IS NOT NULL` })
+    .from(password)
+    .where(eq(password.userId, userId))
+    .get();
+  const { needsPasskey = false, hasReview } = row ?? {};
+  return { hasPassword: row !== undefined, needsPasskey, hasReview: hasReview === 1 };
 }

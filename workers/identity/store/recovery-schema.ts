@@ -23,12 +23,16 @@ export const oneTimeSecret = sqliteTable(
   ],
 );
 
-/** Address for links and codes when the owner cannot log in. Only confirmed addresses are stored here. */
+/** Address for links and codes when the owner cannot log in. Only confirmed addresses are stored here, and removed ones for a while. */
 export const recoveryAddress = sqliteTable('recovery_address', {
   userId: text('user_id')
     .primaryKey()
     .references(() => user.userId, { onDelete: 'cascade' }),
-  /** The recovery address, in lower case. */
+  /** The recovery address, in lower case; empty after its removal. */
   email: text('email').notNull(),
   confirmedAt: integer('confirmed_at').notNull(),
+  /** Time from which `email` counts. Until then the former address does, so that a thief cannot take the account by it. */
+  worksFrom: integer('works_from').notNull().default(0),
+  /** The address that counted before; null if there was none. */
+  formerEmail: text('former_email'),
 });

@@ -1,5 +1,5 @@
-/** Queries for account recovery: one-time secrets, recovery addresses and the reset of a password. */
-import { and, eq, gt, inArray, lte, sql } from 'drizzle-orm';
+/** Queries for account recovery: one-time secrets and recovery addresses. */
+import { and, eq, gt, inArray, isNotNull, lte, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { oneTimeSecret, recoveryAddress } from './recovery-schema.ts';
 
@@ -60,41 +60,14 @@ export function createRecoveryStore(database: D1Database) {
       await db.delete(oneTimeSecret).where(own);
     },
 
-    /**
-     * Resets a password by the secret of a link, in one batch: consumes the secret, sets the password, and deletes all tokens that
-     * open the mailbox and all one-time secrets of the user. The second factor stays.
-     * @returns false if the secret was consumed meanwhile. In that case nothing changed.
-     */
-    async resetPassword(secretSha256: string, userId: string, hash: string, now: number): Promise<boolean> {
-      const isUnused = 'EXISTS (SELECT 1 FROM one_time_secret WHERE secret_sha256 = ?1 AND expires_at > ?2)';
-      const bind = (statement: string, ...more: readonly string[]) =>
-        database.prepare(statement).bind(secretSha256, now, userId, ...more);
-      const [set] = await database.batch([
-        // The row is inserted if necessary, because an account that had only passkeys has no password yet.
-        bind(
-          `INSERT INTO password (user_id, hash, changed_at) SELECT ?3, ?4, ?2 WHERE ${isUnused}
-           ON CONFLICT (user_id) DO UPDATE SET hash = ?4, changed_at = ?2`,
-          hash,
-        ),
-        bind(
-          `DELETE FROM token WHERE user_id = ?3 AND ${isUnused}
-           AND EXISTS (SELECT 1 FROM json_each(token.scopes) WHERE value = 'mail')`,
-        ),
-        bind(`DELETE FROM one_time_secret WHERE user_id = ?3 AND ${isUnused}`),
-        database.prepare(
-          `INSERT INTO identity_generation (one, generation) VALUES (1, 1)
-           ON CONFLICT (one) DO UPDATE SET generation = generation + 1`,
-        ),
-      ]);
-      return (set?.meta.changes ?? 0) > 0;
-    },
-
     async findRecoveryAddress(userId: string): Promise<RecoveryAddressRow | null> {
       const row = await db
         .select({
           userId: recoveryAddress.userId,
           email: recoveryAddress.email,
           confirmedAt: recoveryAddress.confirmedAt,
+          worksFrom: recoveryAddress.worksFrom,
+          formerEmail: recoveryAddress.formerEmail,
         })
         .from(recoveryAddress)
         .where(eq(recoveryAddress.userId, userId))
@@ -107,12 +80,17 @@ export function createRecoveryStore(database: D1Database) {
       await db.insert(recoveryAddress).values(row).onConflictDoUpdate({ target: recoveryAddress.userId, set });
     },
 
-    async deleteRecoveryAddress(userId: string): Promise<void> {
-      await db.delete(recoveryAddress).where(eq(recoveryAddress.userId, userId));
-    },
-
-    async pruneSecrets(now: number): Promise<void> {
-      await db.delete(oneTimeSecret).where(lte(oneTimeSecret.expiresAt, now));
+    /** Deletes expired one-time secrets, and former recovery addresses that no longer count. */
+    async prune(now: number): Promise<void> {
+      const isOver = lte(recoveryAddress.worksFrom, now);
+      await db.batch([
+        db.delete(oneTimeSecret).where(lte(oneTimeSecret.expiresAt, now)),
+        db.delete(recoveryAddress).where(and(eq(recoveryAddress.email, ''), isOver)),
+        db
+          .update(recoveryAddress)
+          .set({ formerEmail: null })
+          .where(and(isNotNull(recoveryAddress.formerEmail), isOver)),
+      ]);
     },
   };
 }

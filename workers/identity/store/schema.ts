@@ -41,6 +41,8 @@ export const accessKey = sqliteTable(
      * use.
      */
     lastUsedAt: integer('last_used_at'),
+    /** Id of the user's session that made the key; null for a key of the operator, and if it is not known. */
+    madeIn: text('made_in'),
   },
   (table) => [index('access_key_user').on(table.userId)],
 );
@@ -58,8 +60,13 @@ export const token = sqliteTable(
     expiresAt: integer('expires_at'),
     /** Time of the token's last use, precise to an hour; null before the first use. */
     lastUsedAt: integer('last_used_at'),
+    /** The operator who made the token, which ends with the operator; null for root, and for a user's own token. */
+    madeBy: text('made_by'),
   },
-  (table) => [index('token_user').on(table.userId)],
+  (table) => [
+    index('token_user').on(table.userId),
+    index('token_made_by').on(table.madeBy).where(sql`made_by IS NOT NULL`),
+  ],
 );
 
 export const policy = sqliteTable(
@@ -92,6 +99,8 @@ export const password = sqliteTable('password', {
   changedAt: integer('changed_at').notNull(),
   /** Whether a login by password needs a passkey as its second factor. */
   needsPasskey: integer('needs_passkey', { mode: 'boolean' }).notNull().default(false),
+  /** What the last new password ended, as JSON, until the user has seen it; null afterwards. */
+  review: text('review'),
 });
 
 /** Second factors of users (RFC 6238). The seed is sealed with MASTER_KEY. Recovery codes are stored as hashes and work once. */

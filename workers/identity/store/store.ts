@@ -7,7 +7,7 @@ import { readFirst, statement } from '../../shared/stores/statement.ts';
 import { findUniqueConflict } from '../../shared/stores/unique-conflict.ts';
 import type { PolicyDocument } from '../principal.ts';
 import { raiseGeneration } from './revocation-store.ts';
-import { accessKey, policy, token, user } from './schema.ts';
+import { accessKey, policy, user } from './schema.ts';
 
 export interface UserRow {
   readonly userId: string;
@@ -19,17 +19,6 @@ export interface UserRow {
   readonly createdAt: number;
   /** Time since which the user is suspended; null or absent if not. */
   readonly suspendedAt?: number | null;
-}
-
-export interface TokenRow {
-  readonly tokenId: string;
-  readonly name: string;
-  readonly userId: string | null;
-  readonly scopes: string[];
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  /** Time of the token's last use, precise to an hour; null before the first use. */
-  readonly lastUsedAt: number | null;
 }
 
 /** A credential with its user and the user's policies, read in one round trip. */
@@ -88,11 +77,13 @@ const selectAccessKey = statement<{ id: string; now: number }, FoundCredential &
    FROM access_key k JOIN user u ON u.user_id = k.user_id
    WHERE k.access_key_id = :id AND (k.expires_at IS NULL OR k.expires_at > :now) AND u.suspended_at IS NULL`,
 );
-const selectToken = statement<{ sha256: string; now: number }, FoundCredential & { scopes: string }>(
+const tokenWhere = (condition: string) =>
   `SELECT ${CREDENTIAL_COLUMNS}, t.token_id AS credential_id, t.expires_at, t.last_used_at, t.scopes
    FROM token t LEFT JOIN user u ON u.user_id = t.user_id
-   WHERE t.token_sha256 = :sha256 AND (t.expires_at IS NULL OR t.expires_at > :now) AND u.suspended_at IS NULL`,
-);
+   WHERE ${condition} AND (t.expires_at IS NULL OR t.expires_at > :now) AND u.suspended_at IS NULL`;
+type FoundToken = FoundCredential & { scopes: string };
+const selectToken = statement<{ sha256: string; now: number }, FoundToken>(tokenWhere('t.token_sha256 = :sha256'));
+const selectTokenById = statement<{ id: string; now: number }, FoundToken>(tokenWhere('t.token_id = :id'));
 
 type Database = D1Database | D1DatabaseSession;
 
@@ -115,6 +106,16 @@ export async function findToken(
   now: number,
 ): Promise<(DatedCredential & { scopes: string[] }) | null> {
   const row = await readFirst(database, selectToken, { sha256, now });
+  return row && { ...toCredential(row), scopes: JSON.parse(row.scopes) as string[] };
+}
+
+/** Finds a token by its id, for work that outlives the request of the token. */
+export async function findTokenById(
+  database: Database,
+  id: string,
+  now: number,
+): Promise<(DatedCredential & { scopes: string[] }) | null> {
+  const row = await readFirst(database, selectTokenById, { id, now });
   return row && { ...toCredential(row), scopes: JSON.parse(row.scopes) as string[] };
 }
 
@@ -235,44 +236,6 @@ export function createIdentityStore(database: D1Database) {
         .update(accessKey)
         .set({ secretSealed: after })
         .where(and(eq(accessKey.accessKeyId, accessKeyId), eq(accessKey.secretSealed, before)));
-    },
-
-    // Tokens
-
-    async insertToken(row: typeof token.$inferInsert, audit: AuditRow): Promise<void> {
-      await db.batch([db.insert(token).values(row), insertIfChanged(db, audit)]);
-    },
-
-    async countTokens(userId: string): Promise<number> {
-      return db.$count(token, eq(token.userId, userId));
-    },
-
-    /** Lists all tokens, or those of one user. */
-    async listTokens(userId: string | null, after: string, limit: number): Promise<TokenRow[]> {
-      return db
-        .select({
-          tokenId: token.tokenId,
-          name: token.name,
-          userId: token.userId,
-          scopes: token.scopes,
-          createdAt: token.createdAt,
-          expiresAt: token.expiresAt,
-          lastUsedAt: token.lastUsedAt,
-        })
-        .from(token)
-        .where(and(gt(token.tokenId, after), userId === null ? undefined : eq(token.userId, userId)))
-        .orderBy(asc(token.tokenId))
-        .limit(limit);
-    },
-
-    /** Finds the owner of a token. @returns the owner (`userId` is null for a service token), or null for an unknown token. */
-    async findTokenOwner(tokenId: string): Promise<{ userId: string | null } | null> {
-      return (await db.select({ userId: token.userId }).from(token).where(eq(token.tokenId, tokenId)).get()) ?? null;
-    },
-
-    async deleteToken(tokenId: string, audit: AuditRow): Promise<void> {
-      const gone = db.delete(token).where(eq(token.tokenId, tokenId));
-      await db.batch([gone, insertIfChanged(db, audit), raiseGeneration(db)]);
     },
 
     // Policies

@@ -17,25 +17,35 @@ export interface NewAccessKey extends AccessKeyRow {
 
 const KEYS_PER_USER_MAX = 20;
 
-function mintKey(env: Env, userId: string, expiresAt: number | null, now: number) {
+/** A session of a user, who makes keys. */
+interface Maker {
+  readonly userId: string;
+  readonly session: string;
+}
+
+function mintKey(env: Env, { userId, session }: Maker, expiresAt: number | null, now: number) {
   const accessKeyId = mintAccessKeyId(databaseNumberOf(userId));
   const secretAccessKey = mintSecretAccessKey();
   const row: AccessKeyRow = { accessKeyId, userId, createdAt: now, expiresAt, lastUsedAt: null };
-  const stored = { ...row, secretSealed: sealSecret(secretAccessKey, `access-key:${accessKeyId}`, env) };
+  const stored = {
+    ...row,
+    madeIn: session,
+    secretSealed: sealSecret(secretAccessKey, `access-key:${accessKeyId}`, env),
+  };
   return { stored, shown: { ...row, secretAccessKey } };
 }
 
 /** Creates an access key for a user. @returns 409 if the user has 20 valid keys. */
 export async function createUserAccessKey(
   env: Env,
-  userId: string,
+  maker: Maker,
   expiresAt: number | null,
   now: number,
   toAudit: (accessKeyId: string) => AuditRow,
 ): Promise<Result<NewAccessKey, Problem>> {
-  const { stored, shown } = mintKey(env, userId, expiresAt, now);
+  const { stored, shown } = mintKey(env, maker, expiresAt, now);
   const audit = toAudit(stored.accessKeyId);
-  if (await createAccessKeyStore(userDatabaseOf(env, userId)).insertUpTo(KEYS_PER_USER_MAX, stored, audit))
+  if (await createAccessKeyStore(userDatabaseOf(env, maker.userId)).insertUpTo(KEYS_PER_USER_MAX, stored, audit))
     return ok(shown);
   return err(problem(409, 'too_many', `A user has at most ${KEYS_PER_USER_MAX} access keys. Delete one first.`));
 }
@@ -49,13 +59,14 @@ export const listUserAccessKeys = (env: Env, userId: string, after: string, limi
  */
 export async function rotateUserAccessKey(
   env: Env,
-  userId: string,
+  maker: Maker,
   before: { readonly accessKeyId: string; readonly endsAt: number },
   expiresAt: number | null,
   now: number,
   toAudit: (accessKeyId: string) => AuditRow,
 ): Promise<NewAccessKey | null> {
-  const { stored, shown } = mintKey(env, userId, expiresAt, now);
+  const { userId } = maker;
+  const { stored, shown } = mintKey(env, maker, expiresAt, now);
   const isDone = await createAccessKeyStore(userDatabaseOf(env, userId)).replace(
     before,
     stored,

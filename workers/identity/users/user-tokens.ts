@@ -13,7 +13,8 @@ import {
   userDatabaseOf,
 } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
-import { createIdentityStore, type TokenRow } from '../store/store.ts';
+import type { TokenRow } from '../store/token-store.ts';
+import * as tokens from '../store/token-store.ts';
 import { endingCredentials } from './obligations.ts';
 
 const TOKENS_PER_USER_MAX = 100;
@@ -35,24 +36,33 @@ export async function createUserToken(
   toAudit: (tokenId: string) => AuditRow,
   keep: (tokenId: string) => Promise<string>,
 ): Promise<Result<NewUserToken, Problem>> {
-  const store = createIdentityStore(userDatabaseOf(env, userId));
-  if ((await store.countTokens(userId)) >= TOKENS_PER_USER_MAX) {
+  const database = userDatabaseOf(env, userId);
+  if ((await tokens.countTokens(database, userId)) >= TOKENS_PER_USER_MAX) {
     return err(problem(409, 'too_many', `A user has at most ${TOKENS_PER_USER_MAX} tokens. Revoke one first.`));
   }
-  const row = { tokenId: randomUUID(), name, userId, scopes: ['mail'], createdAt: now, expiresAt, lastUsedAt: null };
+  const row = {
+    tokenId: randomUUID(),
+    name,
+    userId,
+    scopes: ['mail'],
+    createdAt: now,
+    expiresAt,
+    lastUsedAt: null,
+    madeBy: null,
+  };
   const token = await keep(row.tokenId);
-  await store.insertToken({ ...row, tokenSha256: null }, toAudit(row.tokenId));
+  await tokens.insertToken(database, { ...row, tokenSha256: null }, toAudit(row.tokenId));
   return ok({ ...row, token });
 }
 
 export const listUserTokens = (env: Env, userId: string, after: string, limit: number): Promise<TokenRow[]> =>
-  createIdentityStore(userDatabaseOf(env, userId)).listTokens(userId, after, limit);
+  tokens.listTokens(userDatabaseOf(env, userId), userId, after, limit);
 
 /** Lists all tokens, including those without a user. */
 export const listTokens = (env: Env, after: string, limit: number): Promise<TokenRow[]> =>
   readMerged(
     env,
-    (database) => createIdentityStore(database).listTokens(null, after, limit),
+    (database) => tokens.listTokens(database, null, after, limit),
     (a, b) => compareText(a.tokenId, b.tokenId),
     limit,
   );
@@ -74,14 +84,21 @@ export async function deleteUserToken(
     return false;
   }
   const home = databaseNumberOf(token.userId ?? '');
-  const remove = () => createIdentityStore(databaseOf(env, home)).deleteToken(tokenId, audit);
+  const remove = () => tokens.deleteToken(databaseOf(env, home), tokenId, audit);
   await (token.userId === null ? remove() : endingCredentials(env, token.userId, { only: tokenId }, remove));
   await publishRevocations(env, [home]);
   return true;
 }
 
+/** Revokes the tokens that an operator made. @throws if a database does not answer. */
+export async function endTokensMadeBy(env: Env, operatorId: string): Promise<void> {
+  const homes = allDatabaseNumbers(env);
+  await Promise.all(homes.map((home) => tokens.deleteTokensMadeBy(databaseOf(env, home), operatorId)));
+  await publishRevocations(env, homes);
+}
+
 /** Finds the owner of a token. @param userId the user whose home database is queried; null queries every database. */
 async function findToken(env: Env, userId: string | null, tokenId: string): Promise<{ userId: string | null } | null> {
-  const find = (database: D1Database) => createIdentityStore(database).findTokenOwner(tokenId);
+  const find = (database: D1Database) => tokens.findTokenOwner(database, tokenId);
   return userId === null ? findInAny(env, find) : find(userDatabaseOf(env, userId));
 }

@@ -14,6 +14,7 @@ import {
   toValidationProblem,
 } from '../../shared/json/json-api.ts';
 import { type Problem, toProblemBody } from '../../shared/json/problem.ts';
+import { DEFAULT_BOARD } from '../boards/boards.ts';
 import {
   BATCH_BODY_BYTES_MAX,
   batchSchemaOf,
@@ -98,7 +99,7 @@ function idsOf(update: unknown): { user_id?: string; event_id?: string } {
 /** Checks the caller and the request rate before a body of at most this length is read. */
 function admitPosts(jsonBytesMax: number): MiddlewareHandler<JsonApiEnv> {
   return async (c, next) => {
-    const caller = await requireScope(c, 'scores:write');
+    const caller = await requireScope(c, ['scores:write', `board:${boardOf(c) ?? DEFAULT_BOARD.board}:write`]);
     if (!caller.ok) return sendProblem(c, caller.error);
     if (!(await admitToRoute(c, 'token', toActor(caller.value).id))) return sendProblem(c, rateLimited('token'));
     c.set('jsonBytesMax', jsonBytesMax);

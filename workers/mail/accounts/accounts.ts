@@ -6,7 +6,6 @@ import {
   admitRegistration,
   checkSecondFactor,
   createLoginStore,
-  createPasskeyStore,
   findSuspended,
   forgetUser,
   forgiveGuesses,
@@ -14,6 +13,7 @@ import {
   hashPassword,
   inventUserName,
   isEmailElsewhere,
+  readPasswordRule,
   verifyPasskey,
   verifyPassword,
 } from '../../identity/index.ts';
@@ -80,7 +80,7 @@ export async function registerAccount(
   if (await isAddressIssued(env, address.email)) return err(ADDRESS_TAKEN);
   const invite = registration === 'invite' ? hashInvite(request.invite ?? '') : null;
   if (invite !== null && !(await store.isInviteOpen(invite, now))) return err(INVITE_REQUIRED);
-  const hash = await hashPassword(request.password);
+  const hash = await hashPassword(request.password, 'stranger');
   if (!hash.ok) return hash;
   // The invitation is consumed last. A registration that was refused because the server was busy can be retried with it.
   if (invite !== null && !(await store.consumeInvite(invite, now))) return err(INVITE_REQUIRED);
@@ -124,19 +124,19 @@ export async function ensureMailbox(
 }
 
 /** Login events that are written to the audit log. */
-export type LoginEvent = 'login.new_place' | 'login.second_factor_failed';
+export type LoginEvent = 'login.failed' | 'login.new_place' | 'login.second_factor_failed';
 
 /**
  * Checks address, password and second factor. For an unknown address, it does the same work and gives the same answer as for a
  * wrong password.
- * @param record is called with login events, but only if the password was correct.
+ * @param record is called with login events. The user is null for a failed login to an unknown address.
  */
 export async function checkLogin(
   env: Env,
   request: Login,
   { guesser, url }: { readonly guesser: Guesser; readonly url: string },
   now: number,
-  record: (event: LoginEvent, userId: string) => Promise<void>,
+  record: (event: LoginEvent, userId: string | null) => Promise<void>,
 ): Promise<Result<AccountRow & { readonly isPasswordStill: () => Promise<boolean> }, Problem>> {
   const email = request.email.trim().toLowerCase();
   const admitted = await admitGuess(env, email, guesser, now, {
@@ -148,9 +148,12 @@ export async function checkLogin(
   const account = await findAccountByEmail(env, email);
   const store = createLoginStore(userDatabaseOf(env, account?.userId ?? ''));
   const hash = await store.findPassword(account?.userId ?? '');
-  const verified = await verifyPassword(request.password, hash);
+  const verified = await verifyPassword(request.password, hash, admitted.value);
   if (!verified.ok) return verified;
-  if (!verified.value || !account) return err(WRONG_LOGIN);
+  if (!verified.value || !account) {
+    await record('login.failed', account?.userId ?? null);
+    return err(WRONG_LOGIN);
+  }
   const factor = await checkFactor(env, account.userId, request, url, now);
   if (!factor.ok) {
     if (factor.error === WRONG_FACTOR) await record('login.second_factor_failed', account.userId);
@@ -175,6 +178,6 @@ async function checkFactor(
   }
   const factor = await checkSecondFactor(env, userId, request, now);
   if (!factor.ok) return err(factor.error === 'required' ? FACTOR_NEEDED : WRONG_FACTOR);
-  const { needsPasskey } = await createPasskeyStore(userDatabaseOf(env, userId)).readPasswordRule(userId);
+  const { needsPasskey } = await readPasswordRule(userDatabaseOf(env, userId), userId);
   return needsPasskey ? err(FACTOR_NEEDED) : ok(null);
 }

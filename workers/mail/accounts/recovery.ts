@@ -43,33 +43,51 @@ export async function admitRecoveryMail(
 async function mailToRecoveryAddress(
   env: Env,
   email: string,
+  now: number,
   compose: (account: AccountRow) => Promise<{ subject: string; text: string }>,
 ): Promise<void> {
   try {
     const account = await findAccountByEmail(env, normalizeEmail(email));
-    const to = account && (await findRecoveryEmail(env, account.userId));
+    const to = account && (await findRecoveryEmail(env, account.userId, now));
     if (account && to !== null) await sendAccountMail(env, account, { to, ...(await compose(account)) });
   } catch (error) {
     logError('recovery_mail_failed', error);
   }
 }
 
+async function composeResetLink(env: Env, account: AccountRow, origin: string, now: number) {
+  const { token, expiresAt } = await createPasswordReset(env, account.userId, 'mailed_reset', now);
+  const text =
+    `A new password for ${account.email} was requested.\n\n` +
+    `Open this link to set it. It works once, within an hour:\n\n${toResetUrl(origin, token)}\n\n` +
+    'If you did not request it, ignore this message. The password stays as it is.\n';
+  return { subject: 'Set a new password', text, expiresAt };
+}
+
 /** Mails a link that sets a new password. Does nothing for accounts without a recovery address. Never throws. */
 export const mailResetLink = (env: Env, email: string, origin: string, now: number): Promise<void> =>
-  mailToRecoveryAddress(env, email, async (account) => {
-    const { token } = await createPasswordReset(env, account.userId, 'mailed_reset', now);
-    return {
-      subject: 'Set a new password',
-      text:
-        `A new password for ${account.email} was requested.\n\n` +
-        `Open this link to set it. It works once, within an hour:\n\n${toResetUrl(origin, token)}\n\n` +
-        'If you did not request it, ignore this message. The password stays as it is.\n',
-    };
-  });
+  mailToRecoveryAddress(env, email, now, (account) => composeResetLink(env, account, origin, now));
+
+/**
+ * Mails the link for an operator who may not see it.
+ * @returns the time at which the link ends; null if the account has no recovery address, and then nothing is mailed.
+ */
+export async function mailResetLinkOf(
+  env: Env,
+  account: AccountRow,
+  origin: string,
+  now: number,
+): Promise<number | null> {
+  const to = await findRecoveryEmail(env, account.userId, now);
+  if (to === null) return null;
+  const { expiresAt, ...mail } = await composeResetLink(env, account, origin, now);
+  await sendAccountMail(env, account, { to, ...mail });
+  return expiresAt;
+}
 
 /** Mails a code that admits a login. Does nothing for accounts without a recovery address. Never throws. */
 export const mailLoginCode = (env: Env, email: string, now: number): Promise<void> =>
-  mailToRecoveryAddress(env, email, async (account) => ({
+  mailToRecoveryAddress(env, email, now, async (account) => ({
     subject: 'Code for your login',
     text:
       `A login as ${account.email} needs a code, because there were many wrong passwords before.\n\n` +

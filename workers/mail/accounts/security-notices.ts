@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import { admitAction, findRecoveryEmail } from '../../identity/index.ts';
+import { admitAction, listRecoveryEmails } from '../../identity/index.ts';
 import { readNetwork } from '../../shared/audit/audit.ts';
 import type { JsonApiEnv } from '../../shared/json/json-api.ts';
 import { createClock } from '../../shared/settings/clock.ts';
@@ -24,7 +24,10 @@ const NOTICES = {
   forward_target: ['New forward target', 'A forward target was confirmed. Filters may now forward mail to it.'],
   address_forward: ['New forward', 'The forwarding of one of your addresses was created or changed.'],
   forward_filter: ['New forward', 'A filter that forwards mail was created or changed.'],
-  password: ['Password changed', 'The password of your account was changed. All other sessions ended.'],
+  password: [
+    'Password changed',
+    'The password of your account was changed. All other sessions ended, and what they made.',
+  ],
   password_removed: ['Password removed', 'The password of your account was removed. Passkeys are the only way in.'],
   password_rule: ['Login rule changed', 'Whether your password needs a passkey was changed.'],
   passkey_added: ['New passkey', 'A passkey was added. It logs in without a password.'],
@@ -56,7 +59,7 @@ async function sendNotice(
   if (!account || !(await admitAction(env, `notice ${event}`, userId, LIMIT, now)).ok) return;
   const [subject, what] = NOTICES[event];
   const domain = account.email.slice(account.email.lastIndexOf('@') + 1);
-  for (const to of await listRecipients(env, account)) {
+  for (const to of await listRecipients(env, account, now)) {
     const raw = composeAutomatic({
       from: { name: 'Tessera', email: `postmaster@${domain}` },
       to,
@@ -72,11 +75,11 @@ async function sendNotice(
   }
 }
 
-/** Addresses that get the notices: the account's own address and the confirmed recovery address. */
-async function listRecipients(env: Env, account: AccountRow): Promise<readonly string[]> {
-  const recoveryEmail = await findRecoveryEmail(env, account.userId);
-  return recoveryEmail === null ? [account.email] : [account.email, recoveryEmail];
-}
+/** Addresses that get the notices: the account's own address, the recovery address, and the former one while it counts. */
+const listRecipients = async (env: Env, account: AccountRow, now: number): Promise<readonly string[]> => [
+  account.email,
+  ...(await listRecoveryEmails(env, account.userId, now)),
+];
 
 function toText(what: string, headers: Headers, now: number): string {
   // Replaces all but printable ASCII in the User-Agent by "?", because the client chooses this header.

@@ -17,6 +17,8 @@ const OPERATOR_NAMES = new Set(
     'info marketing sales support abuse noc security usenet news www uucp ftp',
     // Names of automatic mail and of service desks.
     'noreply mailerdaemon daemon bounce bounces billing helpdesk',
+    // Names in which a stranger could ask a company's people for money or passwords.
+    'hr ceo cfo payments payroll accounting finance itsupport',
   ].flatMap((names) => names.split(' ')),
 );
 

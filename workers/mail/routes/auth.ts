@@ -7,6 +7,7 @@ import {
   forgiveGuesses,
   KNOWN_PLACE_AGE_MS,
   readClient,
+  recordFailedLogin,
   requireMailUser,
   sessionCookieName,
 } from '../../identity/index.ts';
@@ -71,6 +72,11 @@ export async function openSession(
 }
 
 export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
+  addRegistration(api);
+  addLogin(api);
+}
+
+function addRegistration(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...OPEN_ROUTE,
@@ -98,6 +104,9 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       return unchecked(await openSession(c, account.value, guesser, 201));
     },
   );
+}
+
+function addLogin(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...OPEN_ROUTE,
@@ -112,6 +121,9 @@ export function addAuth(api: OpenAPIHono<JsonApiEnv>): void {
       const guesser = readGuesser(c);
       const source = { guesser, url: c.req.url };
       const account = await checkLogin(c.env, c.req.valid('json'), source, createClock(c.env)(), async (event, id) => {
+        if (event === 'login.failed' || id === null) {
+          return recordFailedLogin(c, id === null ? null : { type: 'user', id });
+        }
         await recordAudit(c, event, { type: 'user', id }, {}, { kind: 'user', id });
         if (event === 'login.new_place') noticeOwner(c, id, 'login');
       });

@@ -9,9 +9,10 @@ import {
   authorizeFirst,
   checkSecondFactor,
   createLoginStore,
-  createPasskeyStore,
   forgiveGuesses,
   readClient,
+  readPasswordRule,
+  recordFailedLogin,
   requireMailUser,
   type UserPrincipal,
   verifyPasskey,
@@ -111,16 +112,20 @@ async function checkConfirmation(
   const verified = await verifyPassword(
     given.password,
     await createLoginStore(userDatabaseOf(c.env, userId)).findPassword(userId),
+    'known',
   );
   if (!verified.ok) return verified;
-  if (!verified.value) return err(WRONG_PASSWORD);
+  if (!verified.value) {
+    await recordFailedLogin(c, { type: 'user', id: userId });
+    return err(WRONG_PASSWORD);
+  }
   const factor = await checkSecondFactor(c.env, userId, given, now);
   if (!factor.ok) {
     if (factor.error === 'required') return err(FACTOR_NEEDED);
     await recordAudit(c, 'login.second_factor_failed', { type: 'user', id: userId }, { during: 'confirmation' });
     return err(WRONG_FACTOR);
   }
-  const { needsPasskey } = await createPasskeyStore(userDatabaseOf(c.env, userId)).readPasswordRule(userId);
+  const { needsPasskey } = await readPasswordRule(userDatabaseOf(c.env, userId), userId);
   if (needsPasskey) return err(FACTOR_NEEDED);
   await forgiveGuesses(c.env, email ?? userId, guesser, now);
   return ok(user);

@@ -122,8 +122,9 @@ function addCreation(api: OpenAPIHono<JsonApiEnv>): void {
       const now = createClock(c.env)();
       const expiresAt = toExpiry(expires_at);
       if (expiresAt !== null && expiresAt <= now) return sendProblem(c, IN_THE_PAST);
-      const { userId } = caller.value;
-      const made = await createUserAccessKey(c.env, userId, expiresAt, now, (id) =>
+      const { userId, credentialId: session } = caller.value;
+      const maker = { userId, session };
+      const made = await createUserAccessKey(c.env, maker, expiresAt, now, (id) =>
         toAuditRow(c, 'access_key.create', { type: 'user', id: userId }, { access_key_id: id, expires_at }),
       );
       if (!made.ok) return sendProblem(c, made.error);
@@ -168,10 +169,11 @@ function addRotation(api: OpenAPIHono<JsonApiEnv>): void {
       const now = createClock(c.env)();
       const expiresAt = toExpiry(expires_at);
       if (expiresAt !== null && expiresAt <= now) return sendProblem(c, IN_THE_PAST);
-      const { userId } = caller.value;
+      const { userId, credentialId: session } = caller.value;
       const { access_key_id: accessKeyId } = c.req.valid('param');
+      const maker = { userId, session };
       const before = { accessKeyId, endsAt: now + overlap_seconds * 1000 };
-      const made = await rotateUserAccessKey(c.env, userId, before, expiresAt, now, (id) =>
+      const made = await rotateUserAccessKey(c.env, maker, before, expiresAt, now, (id) =>
         toAuditRow(
           c,
           'access_key.rotate',

@@ -97,11 +97,11 @@ export function addPasskeys(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { userId } = caller.value;
+      const { userId, credentialId: session } = caller.value;
       const { name, response } = c.req.valid('json');
       const origin = appOrigin(c.env, c.req.url);
       // Needs no confirmation: only a confirmed session gets the options whose challenge this response must answer.
-      const added = await addPasskey(c.env, ownerOf(userId), { name, response, origin }, createClock(c.env)());
+      const added = await addPasskey(c.env, ownerOf(userId), { name, response, origin, session }, createClock(c.env)());
       if (!added.ok) return sendProblem(c, added.error);
       const { passkeyId } = added.value;
       await recordAudit(c, 'passkey.create', { type: 'user', id: userId }, { passkey_id: passkeyId });

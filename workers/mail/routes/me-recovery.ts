@@ -28,16 +28,25 @@ import {
   requireSession,
   SESSION_ROUTE,
 } from './confirmed.ts';
+import { toTime } from './route.ts';
 
 const CODES_PER_ACCOUNT = { max: 5, windowMs: 24 * 3_600_000 };
 
 const recoveryAddressSchema = z
-  .object({ email: z.string().nullable(), pending_email: z.string().nullable() })
+  .object({
+    email: z.string().nullable(),
+    works_from: z.string().nullable().openapi({
+      description:
+        'Time from which `email` counts, 72 hours after its confirmation or after a removal. Null if it counts',
+    }),
+    former_email: z.string().nullable().openapi({ description: 'The address that counts until then' }),
+    pending_email: z.string().nullable().openapi({ description: 'The address that waits for its code' }),
+  })
   .openapi('RecoveryAddress');
 const emailSchema = z.email().max(254).toLowerCase();
 
-/** Notifies the owner of an address that it can no longer recover the account. Never throws. */
-async function notifyFormerAddress(env: Env, userId: string, to: string): Promise<void> {
+/** Tells the owner of an address from when on it no longer recovers the account. Never throws. */
+async function notifyFormerAddress(env: Env, userId: string, to: string, worksFrom: number): Promise<void> {
   try {
     const account = await createAccountStore(userDatabaseOf(env, userId)).findAccount(userId);
     if (!account) return;
@@ -45,8 +54,9 @@ async function notifyFormerAddress(env: Env, userId: string, to: string): Promis
       to,
       subject: 'Recovery address removed',
       text:
-        `This address is no longer the recovery address of ${account.email}.\n\n` +
-        'If you did not change it, log in, change the password and set it again, or contact the operator.\n',
+        `This address was replaced or removed as the recovery address of ${account.email}.\n` +
+        `It still recovers the account until ${new Date(worksFrom).toUTCString()}.\n\n` +
+        'If you did not change it, request a new password now ("Forgot your password?"), or contact the operator.\n',
     });
   } catch (error) {
     logError('recovery_mail_failed', error);
@@ -67,7 +77,11 @@ export function addRecoveryAddress(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireSession(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const address = await readRecoveryAddress(c.env, caller.value.userId, createClock(c.env)());
-      return c.json({ email: address.email, pending_email: address.pendingEmail }, 200);
+      const { email, worksFrom, formerEmail: former_email, pendingEmail: pending_email } = address;
+      return c.json(
+        { email, works_from: worksFrom === null ? null : toTime(worksFrom), former_email, pending_email },
+        200,
+      );
     },
   );
   api.openapi(
@@ -132,7 +146,7 @@ function addConfirmationAndRemoval(api: OpenAPIHono<JsonApiEnv>): void {
       await recordAudit(c, 'recovery_address.confirm', { type: 'user', id: userId });
       noticeOwner(c, userId, 'recovery_address');
       if (done.formerEmail !== null && done.formerEmail !== done.email) {
-        await notifyFormerAddress(c.env, userId, done.formerEmail);
+        await notifyFormerAddress(c.env, userId, done.formerEmail, done.worksFrom);
       }
       return c.body(null, 204);
     },
@@ -153,10 +167,12 @@ function addConfirmationAndRemoval(api: OpenAPIHono<JsonApiEnv>): void {
         readConfirmation(c, () => c.req.valid('json')),
       );
       if (!caller.ok) return sendProblem(c, caller.error);
-      const former = await removeRecoveryAddress(c.env, caller.value.userId);
+      const done = await removeRecoveryAddress(c.env, caller.value.userId, createClock(c.env)());
       await recordAudit(c, 'recovery_address.delete', { type: 'user', id: caller.value.userId });
       noticeOwner(c, caller.value.userId, 'recovery_address');
-      if (former !== null) await notifyFormerAddress(c.env, caller.value.userId, former);
+      if (done?.formerEmail) {
+        await notifyFormerAddress(c.env, caller.value.userId, done.formerEmail, done.worksFrom);
+      }
       return c.body(null, 204);
     },
   );

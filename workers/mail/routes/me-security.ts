@@ -5,8 +5,9 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import {
   admitGuess,
   beginSecondFactor,
+  changePassword,
   confirmSecondFactor,
-  createLoginStore,
+  ENDS_SINCE_MS,
   endingCredentials,
   eraseUser,
   forgiveGuesses,
@@ -53,6 +54,13 @@ const sessionSchema = z
   .openapi('Session');
 
 export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
+  addPasswordChange(api);
+  addDeletion(api);
+  addSessions(api);
+  addSecondFactor(api);
+}
+
+function addPasswordChange(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...SESSION_ROUTE,
@@ -60,35 +68,56 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/me/password',
       operationId: 'changePassword',
       summary: 'Change the password, end all other sessions and revoke all app tokens',
+      description:
+        'Also ends the passkeys and access keys that other sessions made in the last 30 days. `GET /v1/me/security-review` ' +
+        'says what ended, and lists what you should look at.',
       request: jsonBody(
         z.strictObject({
           ...CONFIRMATION,
           current_password: z.string().max(256).optional().openapi({ description: 'The same as `password`' }),
           new_password: passwordSchema,
           keep_tokens: z.boolean().optional().openapi({ description: 'True does not revoke app tokens' }),
+          since: z.iso.datetime({ offset: true }).optional().openapi({
+            description: 'Passkeys and access keys that other sessions made since then end. Default: 30 days ago',
+          }),
         }),
       ),
       responses: { 204: { description: 'Changed' }, ...problemResponses(400, 401, 403, 429, 503) },
     }),
     async (c) => {
-      const { current_password, new_password, keep_tokens, ...given } = c.req.valid('json');
+      const { current_password, new_password, keep_tokens, since, ...given } = c.req.valid('json');
       const caller = await requireConfirmed(c, { ...given, password: given.password ?? current_password });
       if (!caller.ok) return sendProblem(c, caller.error);
       const { userId, credentialId } = caller.value;
-      const hash = await hashPassword(new_password);
+      const hash = await hashPassword(new_password, 'known');
       if (!hash.ok) return sendProblem(c, hash.error);
       const keepsTokens = keep_tokens ?? false;
       const audit = toAuditRow(c, 'password.change', { type: 'user', id: userId }, { keeps_tokens: keepsTokens });
       const now = createClock(c.env)();
       const others = { except: credentialId, ...(keepsTokens ? { kind: 'session' as const } : {}) };
       await endingCredentials(c.env, userId, others, () =>
-        createLoginStore(userDatabaseOf(c.env, userId)).replacePassword(userId, hash.value, keepsTokens, now, audit),
+        changePassword(
+          userDatabaseOf(c.env, userId),
+          {
+            userId,
+            hash: hash.value,
+            now,
+            since: since === undefined ? now - ENDS_SINCE_MS : Date.parse(since),
+            keptSession: credentialId,
+            keepsTokens,
+            secretSha256: null,
+          },
+          audit,
+        ),
       );
-      if (!keepsTokens) await publishRevocations(c.env, [databaseNumberOf(userId)]);
+      await publishRevocations(c.env, [databaseNumberOf(userId)]);
       noticeOwner(c, userId, 'password');
       return c.body(null, 204);
     },
   );
+}
+
+function addDeletion(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...SESSION_ROUTE,
@@ -110,8 +139,6 @@ export function addSecurity(api: OpenAPIHono<JsonApiEnv>): void {
       return erased.ok ? c.body(null, 204) : sendProblem(c, erased.error);
     },
   );
-  addSessions(api);
-  addSecondFactor(api);
 }
 
 function addSessions(api: OpenAPIHono<JsonApiEnv>): void {

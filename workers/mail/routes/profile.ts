@@ -1,7 +1,8 @@
 /** The profile of an account: facts of the identity user, the addresses and the mailbox in one document. */
-import { createLoginStore, createPasskeyStore, findRecoveryEmail, findUserById } from '../../identity/index.ts';
+import { createLoginStore, findUserById, readPasswordRule, readRecoveryAddress } from '../../identity/index.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { readLimits } from '../bindings/account-limits.ts';
 import { readOutsideFileBytes } from '../outbound/submission/size-of-way.ts';
@@ -13,13 +14,13 @@ import { callMailbox, toTime } from './route.ts';
 /** @returns the profile; 404 for a user without a mailbox, 503 when the mailbox cannot be reached. */
 export async function readProfile(env: Env, userId: string): Promise<Result<Profile, Problem>> {
   const directory = userDatabaseOf(env, userId);
-  const [account, user, addresses, factor, recoveryEmail, passwordRule, mailbox] = await Promise.all([
+  const [account, user, addresses, factor, recovery, passwordRule, mailbox] = await Promise.all([
     createAccountStore(directory).findAccount(userId),
     findUserById(env, userId),
     listSenders(env, userId),
     createLoginStore(directory).findSecondFactor(userId),
-    findRecoveryEmail(env, userId),
-    createPasskeyStore(directory).readPasswordRule(userId),
+    readRecoveryAddress(env, userId, createClock(env)()),
+    readPasswordRule(directory, userId),
     callMailbox(env, userId, (box) => box.readProfile()),
   ]);
   if (!account || !user) return err(problem(404, 'no_mailbox', 'This user has no mailbox.'));
@@ -38,9 +39,10 @@ export async function readProfile(env: Env, userId: string): Promise<Result<Prof
     addresses,
     totp_enabled: (factor?.confirmedAt ?? null) !== null,
     recovery_codes_left: factor?.recoverySha256.length ?? 0,
-    recovery_address: recoveryEmail,
+    recovery_address: recovery.email,
     has_password: passwordRule.hasPassword,
     password_needs_passkey: passwordRule.needsPasskey,
+    security_review: passwordRule.hasReview,
     state: mailbox.value.state,
     created_at: toTime(account.createdAt),
   });

@@ -1,21 +1,40 @@
 /** Recovery of an account without its password, by links and codes. The operator or the user requests them. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { admitClient, createPasswordReset, readClient, requireOperator, resetPassword } from '../../identity/index.ts';
+import {
+  admitClient,
+  createPasswordReset,
+  mayReadMail,
+  readClient,
+  requireOperator,
+  resetPassword,
+} from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { userDatabaseOf } from '../../shared/stores/directories.ts';
-import { admitRecoveryMail, mailLoginCode, mailResetLink, toResetUrl } from '../accounts/recovery.ts';
+import { admitRecoveryMail, mailLoginCode, mailResetLink, mailResetLinkOf, toResetUrl } from '../accounts/recovery.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { passwordSchema } from '../schemas/account.ts';
 import { createAccountStore } from '../store/account-store.ts';
 import { OPEN_ROUTE, OPERATOR_ROUTE, toTime } from './route.ts';
 
+const NO_RECOVERY_ADDRESS = problem(
+  409,
+  'no_recovery_address',
+  'The account has no confirmed recovery address. An operator with the role admin can create a link.',
+);
+
 const emailBody = jsonBody(z.strictObject({ email: z.string().max(320) }));
 
 export function addRecovery(api: OpenAPIHono<JsonApiEnv>): void {
+  addOperatorLink(api);
+  addMailedSecrets(api);
+  addReset(api);
+}
+
+function addOperatorLink(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...OPERATOR_ROUTE,
@@ -26,7 +45,11 @@ export function addRecovery(api: OpenAPIHono<JsonApiEnv>): void {
       request: { params: z.object({ user_id: z.string().max(100) }) },
       responses: {
         201: jsonContent(z.object({ url: z.string(), expires_at: z.string() }), 'The link, shown only once'),
-        ...problemResponses(401, 403, 404),
+        202: jsonContent(
+          z.object({ expires_at: z.string() }),
+          'The role `support`: the link was mailed to the confirmed recovery address',
+        ),
+        ...problemResponses(401, 403, 404, 409),
       },
     }),
     async (c) => {
@@ -37,11 +60,20 @@ export function addRecovery(api: OpenAPIHono<JsonApiEnv>): void {
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
       const origin = appOrigin(c.env, c.req.url);
       const now = createClock(c.env)();
+      if (caller.value.kind === 'operator' && !mayReadMail(caller.value.role)) {
+        const endsAt = await mailResetLinkOf(c.env, account, origin, now);
+        if (endsAt === null) return sendProblem(c, NO_RECOVERY_ADDRESS);
+        await recordAudit(c, 'password_reset.create', { type: 'user', id: account.userId }, { mailed: true });
+        return c.json({ expires_at: toTime(endsAt) }, 202);
+      }
       const { token, expiresAt } = await createPasswordReset(c.env, account.userId, 'operator_reset', now);
       await recordAudit(c, 'password_reset.create', { type: 'user', id: account.userId });
       return c.json({ url: toResetUrl(origin, token), expires_at: toTime(expiresAt) }, 201);
     },
   );
+}
+
+function addMailedSecrets(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...OPEN_ROUTE,
@@ -81,7 +113,6 @@ export function addRecovery(api: OpenAPIHono<JsonApiEnv>): void {
       return c.body(null, 202);
     },
   );
-  addReset(api);
 }
 
 function addReset(api: OpenAPIHono<JsonApiEnv>): void {

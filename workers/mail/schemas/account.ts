@@ -72,6 +72,7 @@ export const profileSchema = z
     recovery_address: z.string().nullable(),
     has_password: z.boolean(),
     password_needs_passkey: z.boolean(),
+    security_review: z.boolean().openapi({ description: 'Whether `GET /v1/me/security-review` waits for the user' }),
     state: z.string(),
     created_at: z.string(),
   })

@@ -63,6 +63,7 @@ export const AUDIT_ACTIONS = [
   'forward_target.delete',
   'invite.create',
   'locations.refill',
+  'login.failed',
   'login.new_place',
   'login.second_factor_failed',
   'mailbox.export',
@@ -145,7 +146,8 @@ export type AuditDetails = Readonly<Record<string, string | number | boolean | u
 /** Target of actions that concern the whole service. */
 export const SERVICE: AuditTarget = { type: 'service', id: 'service' };
 
-const SYSTEM: AuditActor = { kind: 'system', id: 'system' };
+/** The actor of what the service does itself, and of what strangers try. */
+export const SYSTEM: AuditActor = { kind: 'system', id: 'system' };
 const DETAIL_LENGTH_MAX = 1_000;
 const RETENTION_MS = 400 * 24 * 3_600_000;
 /** Maximum number of delete statements per day and database. Each deletes 1,000 rows. */

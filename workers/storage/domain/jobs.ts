@@ -16,6 +16,18 @@ export type JobOrder =
   | { readonly kind: 'count'; readonly prefix: string };
 export type JobKind = JobOrder['kind'];
 
+/** The facts of the request that started a job, on which conditions of policies depend. */
+export interface JobOrigin {
+  /** Headers of the request that conditions read, with names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly isSecure: boolean;
+  /** TLS version of the connection, such as `1.3`; null over plain HTTP, and if the server does not know it. */
+  readonly tlsVersion: string | null;
+  readonly via: 'header' | 'bearer';
+  /** Version of the signature, as `s3:signatureversion` has it; null without a signature. */
+  readonly signature: 'AWS' | 'AWS4-HMAC-SHA256' | null;
+}
+
 export const JOB_KINDS = ['empty', 'delete', 'restore', 'copy', 'count'] as const satisfies readonly JobKind[];
 export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;
 export type JobState = (typeof JOB_STATES)[number];

@@ -1,10 +1,22 @@
-/** Rights of a job: an operator's job may do everything. A user's job may do what the user may do at the time of each step. */
-import { findActingUser, type UserPrincipal } from '../../identity/index.ts';
+/**
+ * Rights of a job: an operator's job may do everything. A user's job may do what its credential may do at the time of each step, in
+ * a request like the one that started it.
+ */
+import {
+  findActingUser,
+  findByCredential,
+  isOperator,
+  type S3Caller,
+  type UserPrincipal,
+} from '../../identity/index.ts';
+import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { databaseNumberOf } from '../../shared/stores/directories.ts';
+import type { JobOrigin } from '../domain/jobs.ts';
 import { toRetainUntil } from '../domain/object-lock.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { atDirectory } from '../engine/model/context.ts';
 import type { Bucket, ObjectLock, ObjectMetadata, StoredVersion } from '../engine/model/contract.ts';
+import type { Job } from '../engine/store/job-store.ts';
 import { mayAccess, toRequestTags } from '../s3/access/authorise.ts';
 import { objectLockOf, ownerOf, ownershipOf } from '../s3/access/bucket-configuration.ts';
 import type { AccessNeed } from '../s3/protocol/operation.ts';
@@ -22,53 +34,78 @@ export interface JobRights {
 
 const OF_OPERATOR: JobRights = { may: () => true, ownerIn: ownerOf };
 
-/**
- * The request against which a job's rights are checked. It has no address, client or signature date, so conditions that require one
- * do not hold, and denials with an exception for one apply.
- */
-const requestOf = (prefix: string): S3Request => ({
+/** The facts of a job that remembers none: conditions that require an address, a program or a signature do not hold. */
+const UNKNOWN_ORIGIN: JobOrigin = { headers: {}, isSecure: true, tlsVersion: null, via: 'header', signature: null };
+
+/** Headers on which conditions of policies depend and that a job keeps. The others describe one object, not a job. */
+const KEPT_HEADERS = ['cf-connecting-ip', 'user-agent', 'referer', 'x-amz-content-sha256'];
+
+/** The facts of the request that starts a job. @param caller null for a caller with a bearer token. */
+export function toOrigin(
+  { headers, isSecure, tlsVersion }: Pick<S3Request, 'headers' | 'isSecure' | 'tlsVersion'>,
+  caller: Pick<S3Caller, 'signature'> | null,
+): JobOrigin {
+  const kept = KEPT_HEADERS.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  const [via, signature] = caller === null ? (['bearer', null] as const) : (['header', caller.signature] as const);
+  return { headers: Object.fromEntries(kept), isSecure, tlsVersion, via, signature };
+}
+
+/** The request against which a job's rights are checked: what is known of the one that started it. */
+const requestOf = (prefix: string, { headers, isSecure, tlsVersion }: JobOrigin): S3Request => ({
   method: 'POST',
   rawPath: '/',
   rawQuery: '',
   query: new Map([['prefix', prefix]]),
-  headers: new Headers(),
-  headerNames: [],
+  headers: new Headers(headers),
+  headerNames: Object.keys(headers),
   bucket: '',
   hostBucket: null,
   key: '',
   resource: '/',
   acceptedEncodings: '',
-  isSecure: true,
-  tlsVersion: null,
+  isSecure,
+  tlsVersion,
   body: null,
 });
 
-export function rightsOf(principal: UserPrincipal | null, prefix: string, now: number): JobRights {
-  if (principal === null) return OF_OPERATOR;
-  const request = requestOf(prefix);
-  const caller = { principal, via: 'header', signature: null, payload: { kind: 'unsigned' } } as const;
+/** Rights of a job. @param user the user with whose rights it works; null for an operator. */
+export function rightsOf(user: UserPrincipal | null, origin: JobOrigin, prefix: string, now: number): JobRights {
+  if (user === null) return OF_OPERATOR;
+  const request = requestOf(prefix, origin);
+  const { via, signature } = origin;
+  const caller = { principal: user, via, signature, payload: { kind: 'unsigned' } } as const;
   return {
     may: ({ acl = null, ...need }) => mayAccess({ ...need, acl, caller }, request, now),
     ownerIn: (bucket) =>
-      ownershipOf(bucket) === 'BucketOwnerEnforced'
-        ? ownerOf(bucket)
-        : { id: principal.userId, displayName: principal.name },
+      ownershipOf(bucket) === 'BucketOwnerEnforced' ? ownerOf(bucket) : { id: user.userId, displayName: user.name },
   };
 }
 
-/** Finds the present rights of a job's user. @returns null if the user is suspended or deleted. */
+/**
+ * Finds the present rights of a job: those of the credential that started it.
+ * @returns the reason why the job ends if the credential or its user is gone.
+ */
 export async function findRights(
   context: EngineContext,
-  {
-    userId,
-    scopes,
-    prefix,
-  }: { readonly userId: string | null; readonly scopes: readonly string[] | null; readonly prefix: string },
-): Promise<JobRights | null> {
-  if (userId === null) return OF_OPERATOR;
-  const { directory } = atDirectory(context, databaseNumberOf(userId));
-  const user = await findActingUser(directory, userId, scopes);
-  return user && rightsOf(user, prefix, context.now());
+  { userId, scopes, order, credential, origin = UNKNOWN_ORIGIN }: Job,
+): Promise<Result<JobRights, 'credential_revoked' | 'user_suspended'>> {
+  const now = context.now();
+  const findUser = async () => {
+    const { directory } = atDirectory(context, databaseNumberOf(userId ?? ''));
+    return userId === null ? null : await findActingUser(directory, userId, scopes);
+  };
+  if (credential === undefined) {
+    const user = await findUser();
+    return user || userId === null ? ok(rightsOf(user, origin, order.prefix, now)) : err('user_suspended');
+  }
+  const caller = await findByCredential(atDirectory(context, credential.home).directory, credential, now);
+  if (caller === null) return err(userId === null || (await findUser()) ? 'credential_revoked' : 'user_suspended');
+  if (userId === null) return isOperator(caller) ? ok(OF_OPERATOR) : err('credential_revoked');
+  const isSame = caller.kind === 'user' && caller.userId === userId;
+  return isSame ? ok(rightsOf(caller, origin, order.prefix, now)) : err('credential_revoked');
 }
 
 const WRITE = { of: 'bucket', permission: 'WRITE' } as const;

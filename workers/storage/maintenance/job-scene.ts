@@ -6,7 +6,13 @@ import type { Job } from '../engine/store/job-store.ts';
 import type { JobRights } from './job-rights.ts';
 
 /** Reason why a job ends before it is complete. */
-export type JobFailure = 'access_denied' | 'no_such_bucket' | 'quota_exceeded' | 'taken_down' | 'user_suspended';
+export type JobFailure =
+  | 'access_denied'
+  | 'credential_revoked'
+  | 'no_such_bucket'
+  | 'quota_exceeded'
+  | 'taken_down'
+  | 'user_suspended';
 
 /** The context of one step of a job. The step adds its counts to the job's report. */
 export interface JobScene {

@@ -59,16 +59,16 @@ type StepOutcome = JobFailure | { readonly next: Job['cursor']; readonly queries
 
 /** Runs the next step of a job, which adds its counts to the job's report. */
 async function stepOf(context: EngineContext, job: Job): Promise<StepOutcome> {
-  const { order, userId, scopes } = job;
+  const { order } = job;
   const [bucket, target, rights] = await Promise.all([
     findBucketById(context, job.bucketId),
     order.kind === 'copy' ? findBucketById(context, order.targetId) : null,
-    findRights(context, { userId, scopes, prefix: order.prefix }),
+    findRights(context, job),
   ]);
   if (bucket === null || (order.kind === 'copy' && target === null)) return 'no_such_bucket';
   if (isTakenDown(bucket) || (target !== null && isTakenDown(target))) return 'taken_down';
-  if (rights === null) return 'user_suspended';
-  const next = await runStep({ context, job, bucket, target, rights });
+  if (!rights.ok) return rights.error;
+  const next = await runStep({ context, job, bucket, target, rights: rights.value });
   if (!next.ok) return next.error;
   const isCopying = order.kind === 'copy' || order.kind === 'restore';
   const copies = isCopying ? (context.limits.jobPageRows / 4) * QUERIES_PER_COPY : 0;

@@ -3,10 +3,12 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import {
   authenticateS3,
+  type CredentialRef,
   createS3Credentials,
   isOperator,
   recordUse,
   requireOperatorOrScope,
+  toCredentialRef,
   type UserPrincipal,
 } from '../../identity/index.ts';
 import { admitToRoute, type JsonApiEnv, rateLimited } from '../../shared/json/json-api.ts';
@@ -14,11 +16,16 @@ import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
+import type { JobOrigin } from '../domain/jobs.ts';
+import { toOrigin } from '../maintenance/job-rights.ts';
 import { parseS3Request } from '../s3/protocol/request.ts';
 
 export interface JobCaller {
   /** The user who calls; null for an operator. */
   readonly user: UserPrincipal | null;
+  /** The credential of the call, with which a job ends. */
+  readonly credential: CredentialRef;
+  readonly origin: JobOrigin;
 }
 
 const INVALID = problem(401, 'invalid_credential', 'The signature or the access key is not valid.');
@@ -37,21 +44,29 @@ async function findCaller(c: Context<JsonApiEnv>): Promise<Result<JobCaller, Pro
   const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
   const caller = await requireOperatorOrScope(c, isRead ? 'objects:read' : 'objects:write');
   if (!caller.ok) return caller;
-  if (isOperator(caller.value)) return ok({ user: null });
-  if (caller.value.kind === 'user') return ok({ user: caller.value });
+  const { value } = caller;
+  const request = toRequest(c);
+  const credential = toCredentialRef(value);
+  if (!request.ok || credential === null) return err(INVALID);
+  const from = { credential, origin: toOrigin(request.value, null) };
+  if (isOperator(value)) return ok({ user: null, ...from });
+  if (value.kind === 'user') return ok({ user: value, ...from });
   return err(problem(403, 'operator_only', 'The token belongs to no user.'));
 }
 
+const toRequest = (c: Context<JsonApiEnv>) =>
+  parseS3Request(c.req.raw, { s3Host: '', rawTargetHeader: settingsOf(c.env).RAW_TARGET_HEADER });
+
 async function findSigner(c: Context<JsonApiEnv>): Promise<Result<JobCaller, Problem>> {
   const { env, req } = c;
-  const settings = settingsOf(env);
   const now = createClock(env)();
-  const request = parseS3Request(req.raw, { s3Host: '', rawTargetHeader: settings.RAW_TARGET_HEADER });
+  const request = toRequest(c);
   if (!request.ok) return err(INVALID);
   const caller = await authenticateS3(request.value, createS3Credentials(env, now, 'primary'), now);
   if (!caller.ok || caller.value.principal === null) return err(INVALID);
   const { principal, payload } = caller.value;
-  if (payload.kind === 'streaming') return err(INVALID);
+  const credential = toCredentialRef(principal);
+  if (payload.kind === 'streaming' || credential === null) return err(INVALID);
   recordUse(env, principal, now, (work) => c.executionCtx.waitUntil(work));
   c.set('actor', { kind: 'user', id: principal.userId });
   if (!(await admitToRoute(c, 'user', principal.userId))) return err(rateLimited('user'));
@@ -59,5 +74,5 @@ async function findSigner(c: Context<JsonApiEnv>): Promise<Result<JobCaller, Pro
     const body = Buffer.from(await req.arrayBuffer());
     if (createHash('sha256').update(body).digest('hex') !== payload.sha256Hex) return err(INVALID);
   }
-  return ok({ user: principal });
+  return ok({ user: principal, credential, origin: toOrigin(request.value, caller.value) });
 }

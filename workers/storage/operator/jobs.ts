@@ -63,10 +63,19 @@ const jobSchema = z
     bucket: z.string().nullable().openapi({ description: 'Null if the bucket was deleted' }),
     prefix: z.string(),
     at: z.string().nullable(),
-    target: z.object({ bucket: z.string().nullable(), prefix: z.string() }).nullable(),
+    target: z.object({ bucket: z.string().nullable(), prefix: z.string() }).nullable().openapi({
+      description: 'Of `copy`. Null for the owner of the source if the target belongs to somebody else',
+    }),
     dry_run: z.boolean(),
     state: z.enum(JOB_STATES),
-    error: z.string().nullable().openapi({ description: 'Problem code of a job that failed' }),
+    error: z
+      .string()
+      .nullable()
+      .openapi({
+        description:
+          'Reason of a job that failed: `credential_revoked` (the key, token or session that started it ended), ' +
+          '`user_suspended`, `access_denied`, `no_such_bucket`, `taken_down`, `quota_exceeded`, `directory_rebuilt`',
+      }),
     created_at: z.string(),
     ended_at: z.string().nullable(),
     position: z.string().nullable().openapi({ description: 'The name at which it continues, in the order of names' }),
@@ -84,15 +93,20 @@ const jobSchema = z
 
 const toTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-function toJson(job: Job): z.infer<typeof jobSchema> {
+/** Whether a caller may know the target of a copy: whoever started the job, the target's owner, or an operator. */
+const maySeeTarget = ({ user }: JobCaller, { userId, targetOwnerId }: Job): boolean =>
+  user === null || user.userId === userId || user.userId === targetOwnerId;
+
+function toJson(job: Job, caller: JobCaller): z.infer<typeof jobSchema> {
   const { order, report, cursor } = job;
+  const hasTarget = order.kind === 'copy' && maySeeTarget(caller, job);
   return {
     job_id: job.jobId,
     kind: order.kind,
     bucket: job.bucket,
     prefix: order.prefix,
     at: order.kind === 'restore' ? toTime(order.atMs) : null,
-    target: order.kind === 'copy' ? { bucket: job.target, prefix: order.targetPrefix } : null,
+    target: hasTarget ? { bucket: job.target, prefix: order.targetPrefix } : null,
     dry_run: job.isDryRun,
     state: job.state,
     error: job.error,
@@ -116,13 +130,13 @@ const DENIED = problem(403, 'access_denied', 'You may not list this bucket.');
 /** Finds a bucket by name if the caller may list it. */
 async function findBucket(
   context: EngineContext,
-  { user }: JobCaller,
+  { user, origin }: JobCaller,
   { name, prefix, isByName }: { readonly name: string; readonly prefix: string; readonly isByName: boolean },
 ): Promise<Result<Bucket, Problem>> {
   const bucket = await engineOf(context).getBucket(name);
   if (!bucket.ok) return err(bucket.error.kind === 'no_such_bucket' ? NO_BUCKET : UNAVAILABLE);
   if (isTakenDown(bucket.value)) return err(problem(409, 'taken_down', 'The operator has taken the bucket down.'));
-  const rights = rightsOf(user, prefix, context.now());
+  const rights = rightsOf(user, origin, prefix, context.now());
   return mayList(rights, bucket.value, isByName ? 'ListBucket' : 'ListBucketVersions') ? bucket : err(DENIED);
 }
 
@@ -140,11 +154,11 @@ async function toOrder(
 
 const params = z.object({ job_id: z.string().max(100) });
 
-async function findVisible(c: Context<JsonApiEnv>): Promise<Result<Job, Problem>> {
+async function findVisible(c: Context<JsonApiEnv>): Promise<Result<{ job: Job; caller: JobCaller }, Problem>> {
   const caller = await requireJobCaller(c);
   if (!caller.ok) return caller;
   const job = await findJob(contextOf(c), c.req.param('job_id') ?? '', caller.value.user?.userId ?? null);
-  return job ? ok(job) : err(NO_JOB);
+  return job ? ok({ job, caller: caller.value }) : err(NO_JOB);
 }
 
 const createJobRoute = createRoute({
@@ -165,7 +179,7 @@ export function addJobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(createJobRoute, async (c) => {
     const caller = await requireJobCaller(c);
     if (!caller.ok) return sendProblem(c, caller.error);
-    const { user } = caller.value;
+    const { user, credential, origin } = caller.value;
     const body = c.req.valid('json');
     const context = contextOf(c);
     const isByName = body.kind === 'delete' || body.kind === 'copy';
@@ -179,14 +193,14 @@ export function addJobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     if (!order.ok) return sendProblem(c, order.error);
     const jobId = mintTimeOrderedId();
     const details = { job_id: jobId, kind: body.kind, dry_run: body.dry_run, at: body.at };
-    const request = { order: order.value, isDryRun: body.dry_run, scopes: user?.scopes ?? null };
+    const request = { order: order.value, isDryRun: body.dry_run, scopes: user?.scopes ?? null, credential, origin };
     const audit = toAuditRow(c, 'storage_job.start', { type: 'bucket', id: bucketId }, details);
     const isAdded = await insertJob(context, { ...request, jobId, bucketId, userId: user?.userId ?? null }, audit);
     if (!isAdded) return sendProblem(c, problem(409, 'too_many_jobs', 'Wait until one of your jobs has ended.'));
     const { tasks } = context;
     if (tasks) context.waitUntil(tasks.send({ kind: 'job', shard: 0, job_id: jobId }).catch(() => {}));
     const job = await findJob(context, jobId, null);
-    return job ? c.json(toJson(job), 202) : sendProblem(c, UNAVAILABLE);
+    return job ? c.json(toJson(job, caller.value), 202) : sendProblem(c, UNAVAILABLE);
   });
   api.openapi(
     createRoute({
@@ -212,7 +226,7 @@ export function addJobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
       return sendPage(c, page, {
         read: (before, limit) => listJobs(context, { ...query, before, limit }),
         keyOf: (job) => job.jobId,
-        toItem: toJson,
+        toItem: (job) => toJson(job, caller.value),
       });
     },
   );
@@ -228,8 +242,8 @@ export function addJobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 200: jsonContent(jobSchema, 'The job'), ...problemResponses(400, 401, 403, 404) },
     }),
     async (c) => {
-      const job = await findVisible(c);
-      return job.ok ? c.json(toJson(job.value), 200) : sendProblem(c, job.error);
+      const found = await findVisible(c);
+      return found.ok ? c.json(toJson(found.value.job, found.value.caller), 200) : sendProblem(c, found.error);
     },
   );
   api.openapi(
@@ -246,7 +260,7 @@ export function addJobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const found = await findVisible(c);
       if (!found.ok) return sendProblem(c, found.error);
-      const { jobId, bucketId, order } = found.value;
+      const { jobId, bucketId, order } = found.value.job;
       const details = { job_id: jobId, kind: order.kind };
       const audit = toAuditRow(c, 'storage_job.cancel', { type: 'bucket', id: bucketId }, details);
       const context = contextOf(c);
@@ -254,7 +268,7 @@ export function addJobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
         return sendProblem(c, problem(409, 'job_ended', 'The job has already ended.'));
       }
       const job = await findJob(context, jobId, null);
-      return job ? c.json(toJson(job), 200) : sendProblem(c, NO_JOB);
+      return job ? c.json(toJson(job, found.value.caller), 200) : sendProblem(c, NO_JOB);
     },
   );
 }

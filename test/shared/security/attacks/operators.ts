@@ -1,6 +1,8 @@
 /** Attacks by operators who try to exceed the rights of their role. */
+
+import { OPERATOR_PASSWORD } from '../../../support/operators.ts';
+import { codeAt } from '../../../support/totp.ts';
 import { type Attack, parsed, sendJson } from './attack.ts';
-import { codeAt } from './totp.ts';
 import type { World } from './world.ts';
 
 type Role = keyof World['operators'];
@@ -65,7 +67,11 @@ export const OPERATOR_ATTACKS: readonly Attack[] = [
     (second, i): Attack => ({
       name: `a login of an operator with a bad second factor, form ${i}`,
       attempt: (world) =>
-        sendJson(world, 'POST', '/v1/operators/login', null, { login: 'op-admin', password: PASSWORD, ...second }),
+        sendJson(world, 'POST', '/v1/operators/login', null, {
+          login: 'op-admin',
+          password: OPERATOR_PASSWORD,
+          ...second,
+        }),
       refusal: [400, 401, 403],
     }),
   ),

@@ -1,6 +1,7 @@
 /** Attacks on logins, sessions, cookies, second factors and account recovery. */
+
+import { codeAt } from '../../../support/totp.ts';
 import { type Attack, parsed, type Reply, send, sendJson } from './attack.ts';
-import { codeAt } from './totp.ts';
 import { cookieOf, PASSWORD, registerPerson, type World } from './world.ts';
 
 const FOREIGN_ORIGINS = ['https://evil.test', 'null', 'http://127.0.0.1', 'http://127.0.0.1.evil.test', ''];

@@ -1,9 +1,9 @@
 /** The victims, their property and the credentials of the attackers, on one running server. */
 
+import { createOperator } from '../../../support/operators.ts';
 import { startServer, type TestServer } from '../../../support/server.ts';
 import type { Credentials } from '../../../support/storage/s3-client.ts';
 import { parsed, type Reply, SECRET, send, sendJson, sendSigned } from './attack.ts';
-import { codeAt } from './totp.ts';
 
 /** Lifetime in milliseconds of credentials that must expire before the attacks begin. */
 const SOON_MS = 5_000;
@@ -73,15 +73,6 @@ export async function registerPerson(world: Pick<World, 'server'>, name: string)
 }
 
 export const cookieOf = (reply: Reply): string => String(reply.headers['set-cookie'] ?? '').split(';')[0] ?? '';
-
-async function createOperator(world: World, role: 'admin' | 'support' | 'read'): Promise<string> {
-  const { server } = world;
-  const password = 'a long operator password';
-  const made = await server.call('POST', '/v1/operators', { login: `op-${role}`, name: role, role, password });
-  const totp = codeAt(made.body.totp.secret);
-  const { body } = await server.call('POST', '/v1/operators/login', { login: `op-${role}`, password, totp }, null);
-  return body.token;
-}
 
 /** Creates the buckets of alice, each with a secret. */
 async function furnishStorage(world: World): Promise<{ versionId: string; uploadId: string }> {
@@ -266,9 +257,9 @@ export async function createWorld(): Promise<World> {
   world.ids = await furnishMailbox(whole);
   world.tokens = await createTokens(whole);
   world.operators = {
-    admin: await createOperator(whole, 'admin'),
-    support: await createOperator(whole, 'support'),
-    read: await createOperator(whole, 'read'),
+    admin: (await createOperator(server, 'admin', 'op-admin')).token,
+    support: (await createOperator(server, 'support', 'op-support')).token,
+    read: (await createOperator(server, 'read', 'op-read')).token,
   };
   await new Promise((resolve) => setTimeout(resolve, SOON_MS));
   return whole;

@@ -28,6 +28,11 @@ export const IDENTITY_CODES = {
     meaning: 'The password is right, and the account has a second factor.',
     action: 'Repeat the request with `totp`, `recovery_code` or `passkey`.',
   },
+  no_recovery_address: {
+    statuses: [409],
+    meaning: 'The account has no confirmed recovery address, to which a link could be mailed.',
+    action: 'Ask an operator with the role `admin` for a link.',
+  },
   wrong_login: {
     statuses: [401],
     meaning: 'The address is unknown or the password is wrong; the answer does not tell which.',

@@ -1,12 +1,24 @@
 /** Jobs in DIRECTORY. A worker holds a job by a lease; every change of a running job names its holder. */
 import { drizzle } from 'drizzle-orm/d1';
+import type { CredentialRef } from '../../../identity/index.ts';
 import { type AuditRow, insertIfChanged } from '../../../shared/audit/audit-store.ts';
 import { prepare, type RowOf, readAll, readFirst, statement } from '../../../shared/stores/statement.ts';
-import { emptyReport, type JobCursor, type JobOrder, type JobReport, type JobState } from '../../domain/jobs.ts';
+import {
+  emptyReport,
+  type JobCursor,
+  type JobOrder,
+  type JobOrigin,
+  type JobReport,
+  type JobState,
+} from '../../domain/jobs.ts';
 import type { EngineContext } from '../model/context.ts';
 import type { storageJob } from './directory-schema.ts';
 
-type JobRow = RowOf<typeof storageJob> & { readonly bucket: string | null; readonly target: string | null };
+type JobRow = RowOf<typeof storageJob> & {
+  readonly bucket: string | null;
+  readonly target: string | null;
+  readonly target_owner_id: string | null;
+};
 
 /** A job as its caller requests it. */
 export interface JobRequest {
@@ -14,6 +26,10 @@ export interface JobRequest {
   readonly isDryRun: boolean;
   /** Scopes of the token that requested the job; null if scopes do not limit it. */
   readonly scopes: readonly string[] | null;
+  /** The credential that requested the job; absent in jobs of 0.2.0 and earlier. */
+  readonly credential?: CredentialRef;
+  /** The facts of the request, on which conditions of policies depend; absent in jobs of 0.2.0 and earlier. */
+  readonly origin?: JobOrigin;
 }
 
 export interface Job extends JobRequest {
@@ -22,6 +38,8 @@ export interface Job extends JobRequest {
   /** Names of the source and target buckets; null for a deleted bucket. */
   readonly bucket: string | null;
   readonly target: string | null;
+  /** Owner of the target bucket; null without one. */
+  readonly targetOwnerId: string | null;
   readonly userId: string | null;
   readonly state: JobState;
   readonly createdAt: number;
@@ -37,6 +55,7 @@ const toJob = (row: JobRow): Job => ({
   bucketId: row.bucket_id,
   bucket: row.bucket,
   target: row.target,
+  targetOwnerId: row.target_owner_id,
   userId: row.user_id,
   state: row.state,
   createdAt: row.created_at,
@@ -46,7 +65,7 @@ const toJob = (row: JobRow): Job => ({
   error: row.error,
 });
 
-const JOBS = `SELECT j.*, b.name AS bucket, t.name AS target FROM storage_job j LEFT JOIN bucket b ON b.bucket_id = j.bucket_id
+const JOBS = `SELECT j.*, b.name AS bucket, t.name AS target, t.owner_id AS target_owner_id FROM storage_job j LEFT JOIN bucket b ON b.bucket_id = j.bucket_id
   LEFT JOIN bucket t ON t.bucket_id = json_extract(j.job, '$.order.targetId')`;
 
 const RETENTION_MS = 30 * 86_400_000;

@@ -33,7 +33,7 @@ export function mayAccess(need: AccessNeed, request: S3Request, now: number): bo
   // Most callers have no policy, and the context has some forty keys.
   const ask = (policies: readonly Policy[]) =>
     policies.length === 0 ? 'none' : evaluatePolicies(policies, { action, resource, userId, context: toContext() });
-  if (!isWithinScopes(caller.principal, need.action)) return false;
+  if (!isWithinScopes(caller.principal, need.action, bucket.name)) return false;
   return decideAccess({
     action: need.action,
     userId,
@@ -58,7 +58,7 @@ export function mayUseService(
   request: S3Request,
   now: number,
 ): boolean {
-  if (caller.principal === null || !isWithinScopes(caller.principal, action)) return false;
+  if (caller.principal === null || !isWithinScopes(caller.principal, action, null)) return false;
   const context = toConditionContext(request, caller, now, caller.principal.userId);
   const verdict = decideIdentity(caller.principal, (policies) =>
     evaluatePolicies(policies, { action: `s3:${action}`, resource, userId: caller.principal?.userId ?? null, context }),
@@ -91,10 +91,15 @@ function decideIdentity(
   return verdict === 'none' && !isLimited ? 'unlimited' : verdict;
 }
 
-/** Whether the scopes of a token cover the action. A token may do what both its scopes and its user's rights allow. */
-function isWithinScopes(principal: UserPrincipal | null, action: string): boolean {
+/**
+ * Whether the scopes of a token cover the action. A token may do what both its scopes and its user's rights allow.
+ * @param bucket name of the bucket; null outside any bucket.
+ */
+function isWithinScopes(principal: UserPrincipal | null, action: string, bucket: string | null): boolean {
   if (!principal?.scopes) return true;
-  return principal.scopes.includes(/^(Get|List|Head)/.test(action) ? 'objects:read' : 'objects:write');
+  const right = /^(Get|List|Head)/.test(action) ? 'read' : 'write';
+  if (principal.scopes.includes(`objects:${right}`)) return true;
+  return bucket !== null && principal.scopes.includes(`bucket:${bucket}:${right}`);
 }
 
 /**
