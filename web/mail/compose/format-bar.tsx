@@ -80,7 +80,6 @@ function LinkForm({
         ref={field}
         inputMode="url"
         aria-label={t.linkAddress}
-        placeholder="https://"
         aria-invalid={isWrong}
         value={typed}
         onChange={(event) => {
