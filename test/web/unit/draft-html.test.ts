@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { listClasses, toStyle } from '../../../web/mail/compose/colours.ts';
 import { joinHtml, splitHtml } from '../../../web/mail/compose/quoted-html.ts';
-import { TABLE_STYLES } from '../../../web/mail/compose/tables.ts';
+import { TABLE_STYLES } from '../../../web/mail/compose/table-styles.ts';
 import { isWrittenByPage } from '../../../workers/mail/domain/draft-html.ts';
 import { cleanStyle } from '../../../workers/mail/domain/html-rules.ts';
 import { cleanDraftHtml, cleanHtml } from '../../../workers/mail/mime/clean-html.ts';

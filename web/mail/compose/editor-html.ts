@@ -2,7 +2,7 @@
 import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { clean, PARSED_STYLE_ATTRIBUTE, writeHtml } from '../model/message-html.ts';
 import { fromStyle, isStyleClass, toStyle } from './colours.ts';
-import { TABLE_STYLES } from './tables.ts';
+import { TABLE_STYLES } from './table-styles.ts';
 
 const CELL = /^t[dh]$/;
 

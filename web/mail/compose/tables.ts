@@ -5,14 +5,6 @@ const ROWS = 3;
 const COLUMNS = 3;
 const CELL = '<td><br></td>';
 
-const CELL_STYLE = 'border:1px solid #8b877e;padding:4px 8px;min-width:2em;vertical-align:top';
-/** Styles of tables in a sent message, by element. The editor's style sheet has the same styles. */
-export const TABLE_STYLES: Readonly<Record<string, string>> = {
-  table: 'border-collapse:collapse',
-  td: CELL_STYLE,
-  th: CELL_STYLE,
-};
-
 export const TABLE_CHANGES = ['rowBelow', 'columnAfter', 'removeRow', 'removeColumn', 'removeTable'] as const;
 export type TableChange = (typeof TABLE_CHANGES)[number];
 
