@@ -26,6 +26,8 @@ export const PREPARE_PATH = `${FLOOR_PATH}prepare`;
 const ROWS = 1_000;
 const SMALL_BYTES = 4 * 1024;
 const MEDIUM_BYTES = 1024 ** 2;
+/** Size up to which an upload gathers the body in memory (`gatherBytesMax` of the engine). */
+const GATHERED_BYTES_MAX = 1024 ** 2;
 const BLOB_KEY = 'floor/blob';
 const TABLE = 'globe_floor';
 const CREATE = `CREATE TABLE IF NOT EXISTS ${TABLE} (name TEXT PRIMARY KEY, etag TEXT, size INTEGER, data TEXT) WITHOUT ROWID`;
@@ -78,6 +80,28 @@ const writeBatch = (env: Env, data: string) =>
     ),
   ]);
 
+/**
+ * Writes the body to both buckets, a large one while it arrives: a floor that waits for the whole of it first would be slower than an
+ * upload. A small one is in memory, because streams have costs of their own.
+ */
+async function putTwice(env: Env, request: Request): Promise<void> {
+  const { body, headers } = request;
+  if (!body) throw new Error('the floor of an upload needs a body');
+  const key = `floor/${crypto.randomUUID()}`;
+  const sizeBytes = Number(headers.get('content-length'));
+  if (sizeBytes <= GATHERED_BYTES_MAX) {
+    const bytes = await request.arrayBuffer();
+    await Promise.all([env.BLOBS.put(key, bytes), env.BLOBS_2.put(key, bytes)]);
+    return;
+  }
+  const put = async (bucket: R2Bucket, copy: ReadableStream<Uint8Array>) => {
+    const { readable, writable } = new FixedLengthStream(sizeBytes);
+    await Promise.all([copy.pipeTo(writable), bucket.put(key, readable)]);
+  };
+  const [first, second] = body.tee();
+  await Promise.all([put(env.BLOBS, first), put(env.BLOBS_2, second)]);
+}
+
 async function callObject(env: Env, name: string, locationHint: DurableObjectLocationHint): Promise<void> {
   const namespace = env.LEADERBOARD_SHARD;
   const stub = namespace.get(namespace.idFromName(name), { locationHint });
@@ -104,11 +128,9 @@ export async function answerFloor(name: string, request: Request, env: Env): Pro
       return done(await writeBatch(env, await request.text()));
     case 'read-then-write':
       return done(await writeBatch(env, await readRow(env)));
-    case 'put-twice-then-write': {
-      const [bytes, key] = [await request.arrayBuffer(), `floor/${crypto.randomUUID()}`];
-      await Promise.all([env.BLOBS.put(key, bytes), env.BLOBS_2.put(key, bytes)]);
+    case 'put-twice-then-write':
+      await putTwice(env, request);
       return done(await writeBatch(env, ''));
-    }
     case 'call-object':
       return done(await callObject(env, 'floor', 'enam'));
     case 'call-object-twice':

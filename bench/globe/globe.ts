@@ -40,10 +40,15 @@ export interface Measuring {
   /** The floor of the operation, measured after each sample. */
   readonly floor?: FloorCall;
   /**
-   * Runs the work that follows the samples, such as packing and the journal. The cost of the same work without samples is
-   * subtracted.
+   * Runs the work that follows the samples, such as packing and the journal. It is measured as under a steady load: the cost of the
+   * same work after one sample is subtracted, because what does not grow with the load is divided by a month's operations.
    */
   readonly after?: () => Promise<void>;
+  /**
+   * Operations per second of the steady load, for operations whose background work happens at most once a second, whatever the number of
+   * requests. Its cost in a second is divided by this number.
+   */
+  readonly operationsPerSecond?: number;
 }
 
 /** Request for a floor. It is signed, so that the client has the same work as for the operation. */
@@ -138,25 +143,41 @@ export class Globe {
     await this.settle();
   }
 
-  async measure(from: Region, { samples, before, floor, after }: Measuring): Promise<Measured> {
-    const idle = after ? await this.#background(after) : undefined;
+  async measure(from: Region, { samples, before, floor, after, operationsPerSecond }: Measuring): Promise<Measured> {
+    if (after && samples.length < 3) throw new Error('background work needs three samples or more');
+    if (after) await this.#background(after);
     if (floor) await this.#sendFloor(from, floor);
     await this.settle();
     await fetch(this.#server.url + CATCH_UP_PATH);
     await this.#take();
+    const startedAt = performance.now();
     const ms: number[] = [];
     const floorMs: number[] = [];
+    const taken: Record<string, Counts>[] = [];
+    const work: Counts[] = [];
+    /** Ends a part of the samples: reads its counts, and does the work that follows it. */
+    const endPart = async () => {
+      await this.settle();
+      taken.push(await this.#take());
+      work.push(after ? await this.#background(after) : combine([]));
+    };
     for (const [at, sample] of samples.entries()) {
       await before?.(at);
       const trace = `sample-${this.#samples++}`;
       ms.push(await timed((send) => sample((call) => send(() => this.send(from, call, trace)))));
       if (floor) floorMs.push(await timed((send) => send(() => this.#sendFloor(from, floor))));
+      if (at === 0 && after) await endPart();
     }
-    await this.settle();
-    const taken = await this.#take();
-    const traces = Object.entries(taken).filter(([name]) => name.startsWith('sample-'));
-    const counts = [taken[BACKGROUND], after ? await this.#background(after) : undefined];
-    const background = combine(counts.filter((each) => each !== undefined));
+    await endPart();
+    const seconds = (performance.now() - startedAt) / 1000;
+    const traces = taken.flatMap((each) => Object.entries(each)).filter(([name]) => name.startsWith('sample-'));
+    const parts = taken.map((each, part) => combine([each[BACKGROUND], work[part]].filter((one) => one !== undefined)));
+    const [first, others] = parts;
+    const load = operationsPerSecond ?? samples.length / seconds;
+    const background =
+      first && others
+        ? toSteady(first, others, samples.length)
+        : scale(combine(parts), samples.length / seconds / load);
     const requests = traces.map(([, each]) => each);
     // A stall of the machine can only add a serial round trip, by separating calls that start together. So the minimum over the
     // samples is right.
@@ -166,7 +187,7 @@ export class Globe {
       floorMs,
       primaryShare: requests.filter(({ directory_primary }) => directory_primary > 0).length / samples.length,
       request: { ...combine(requests), long_haul_serial: trips * requests.length },
-      background: idle ? subtract(background, idle) : background,
+      background,
     };
   }
 
@@ -225,6 +246,17 @@ function combine(all: readonly Counts[]): Counts {
   return { ...(Object.fromEntries(sums) as Numbers), calls };
 }
 
+/** @returns the cost of the background work of all samples, from that of the first sample and that of the others. */
+function toSteady(first: Counts, others: Counts, samples: number): Counts {
+  return scale(subtract(others, first), samples / (samples - 2));
+}
+
+function scale({ calls, ...rest }: Counts, share: number): Counts {
+  const all = <T extends object>(counts: T): T =>
+    Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, (count as number) * share])) as T;
+  return { ...all(rest), calls: all(calls) };
+}
+
 function subtract(from: Counts, what: Counts): Counts {
   const rest = NAMES.map((name) => [name, Math.max(0, from[name] - what[name])]);
   const calls = Object.entries(from.calls).map(([name, count]) => [name, count - (what.calls[name] ?? 0)] as const);
@@ -234,7 +266,8 @@ function subtract(from: Counts, what: Counts): Counts {
   };
 }
 
-export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<void> {
+/** @param shards parts of a board; '' for the default number. */
+export async function withGlobe(shards: string, work: (globe: Globe) => Promise<void>): Promise<void> {
   for (const name of ['worker', 'twin'])
     buildWorker(join(BUNDLE, name), { main: join(ROOT, `bench/globe/${name}.ts`) });
   const directory = mkdtempSync(join(tmpdir(), 'tessera-globe-'));
@@ -258,8 +291,7 @@ export async function withGlobe(work: (globe: Globe) => Promise<void>): Promise<
       REGISTRATION: 'open',
       MAIL_HOLD_SECONDS: '0',
       MAIL_TRANSPORT: `smtp://127.0.0.1:${sink.port}`,
-      // Twenty players leave most of the 32 default shards empty, and this machine has to run them all. The bills count the default.
-      LEADERBOARD_SHARDS: '4',
+      LEADERBOARD_SHARDS: shards,
     },
   });
   try {

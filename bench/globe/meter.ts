@@ -56,6 +56,8 @@ export class Meter {
   #traces = new Map<string, Trace>();
   #busy = 0;
   #lastAt = 0;
+  /** Messages that a queue delivers soon. It waits up to a second for a batch, which would look idle. */
+  #inQueue = 0;
 
   #trace(name: string): Trace {
     const known = this.#traces.get(name);
@@ -91,9 +93,17 @@ export class Meter {
     this.#lastAt = Date.now();
   }
 
-  /** Returns the milliseconds since the last activity; 0 while a call is in progress. */
+  addQueued(messages: number): void {
+    this.#inQueue += messages;
+  }
+
+  endQueued(messages: number): void {
+    this.#inQueue = Math.max(0, this.#inQueue - messages);
+  }
+
+  /** Returns the milliseconds since the last activity; 0 while a call is in progress or a queue has a message. */
   get idleMs(): number {
-    return this.#busy > 0 ? 0 : Date.now() - this.#lastAt;
+    return this.#busy > 0 || this.#inQueue > 0 ? 0 : Date.now() - this.#lastAt;
   }
 
   /** Returns the counts since the last call of this function, by trace. */

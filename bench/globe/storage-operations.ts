@@ -92,20 +92,26 @@ async function publish(globe: Globe, { name, key }: Bucket): Promise<void> {
   }
 }
 
+interface Writing {
+  readonly prepare?: (globe: Globe, bucket: Bucket, samples: number) => Promise<void>;
+  /** Region of the client. Default: `FROM`. */
+  readonly from?: Region;
+}
+
 /** Measures writes to a bucket that the isolate knows. After the samples, the objects are packed and the journal is written. */
 function writing(
   operation: string,
   floor: FloorCall | undefined,
   toSample: (bucket: Bucket, at: number) => Sample,
-  prepare: (globe: Globe, bucket: Bucket, samples: number) => Promise<void> = async () => {},
+  { prepare = async () => {}, from = FROM }: Writing = {},
 ): Operation {
   return {
     operation,
-    from: FROM,
+    from,
     warm: true,
     async run(globe, samples) {
       const bucket = await makeBucket(globe, true);
-      await globe.send(FROM, put(bucket, 'known', SMALL));
+      await globe.send(from, put(bucket, 'known', SMALL));
       await prepare(globe, bucket, samples);
       const after = async () => {
         await globe.maintain();
@@ -113,7 +119,7 @@ function writing(
       };
       await after();
       const measuring = { samples: times(samples, (at) => toSample(bucket, at)), after };
-      return globe.measure(FROM, floor ? { ...measuring, floor } : measuring);
+      return globe.measure(from, floor ? { ...measuring, floor } : measuring);
     },
   };
 }
@@ -180,6 +186,7 @@ export const STORAGE: readonly Operation[] = [
   ...reading('get-4k', { body: SMALL, floors: READ_ROW, toCall: get, samples: SAMPLES_FOR_P99 }),
   ...reading('get-4k-from-gru', { body: SMALL, floors: READ_ROW, toCall: get, from: FROM_WITHOUT_REPLICA }),
   ...reading('get-1m', { body: MEDIUM, floors: READ_BLOB, toCall: get }),
+  ...reading('get-1m-from-gru', { body: MEDIUM, floors: READ_BLOB, toCall: get, from: FROM_WITHOUT_REPLICA }),
   ...reading('get-1m-version', {
     body: MEDIUM,
     floors: READ_BLOB,
@@ -229,14 +236,14 @@ export const STORAGE: readonly Operation[] = [
     ...writing('put-4k', WRITE_SMALL, (bucket, at) => once(put(bucket, `p-${at}`, SMALL))),
     samples: SAMPLES_FOR_P99,
   },
-  writing(
-    'put-4k-overwrite',
-    WRITE_SMALL,
-    (bucket, at) => once(put(bucket, `o-${at}`, SMALL)),
-    async (globe, bucket, samples) => {
+  writing('put-4k-from-gru', WRITE_SMALL, (bucket, at) => once(put(bucket, `g-${at}`, SMALL)), {
+    from: FROM_WITHOUT_REPLICA,
+  }),
+  writing('put-4k-overwrite', WRITE_SMALL, (bucket, at) => once(put(bucket, `o-${at}`, SMALL)), {
+    async prepare(globe, bucket, samples) {
       for (const at of times(samples, (each) => each)) await globe.send(null, put(bucket, `o-${at}`, SMALL));
     },
-  ),
+  }),
   writing('put-1m', { floor: 'put-twice-then-write', body: MEDIUM }, (bucket, at) =>
     once(put(bucket, `p-${at}`, MEDIUM)),
   ),
@@ -270,8 +277,10 @@ export const STORAGE: readonly Operation[] = [
     'delete',
     { floor: 'write-batch' },
     (bucket, at) => once({ method: 'DELETE', path: `/${bucket.name}/d-${at}`, as: bucket.key }),
-    async (globe, bucket, samples) => {
-      for (const at of times(samples, (each) => each)) await globe.send(null, put(bucket, `d-${at}`, SMALL));
+    {
+      async prepare(globe, bucket, samples) {
+        for (const at of times(samples, (each) => each)) await globe.send(null, put(bucket, `d-${at}`, SMALL));
+      },
     },
   ),
 ];

@@ -10,7 +10,7 @@ import * as real from '../../workers/index.ts';
 import { AGE_NUMBERS } from '../../workers/shared/stores/age-store.ts';
 import { wireDatabase } from './d1-wire.ts';
 import { answerFloor, FLOOR_PATH } from './floor.ts';
-import { addCall, BACKGROUND, COMPARISON, Meter } from './meter.ts';
+import { addCall, BACKGROUND, COMPARISON, type Counts, Meter } from './meter.ts';
 import { CATCH_UP_PATH, nearestReplica, REPLICA_BINDINGS, REPLICATE_PATH, Replicas } from './replicas.ts';
 import {
   BANDWIDTH,
@@ -22,6 +22,7 @@ import {
   HOME,
   isRegion,
   LONG_HAUL_MS,
+  NEAR_UPLOAD_BANDWIDTH,
   type Region,
   roundTripMs,
   SERVICE_MS,
@@ -71,9 +72,19 @@ interface Bytes<T> {
   uploaded?(answer: T): number;
 }
 
+interface Destination {
+  readonly region: Region;
+  readonly store: keyof typeof SERVICE_MS;
+}
+
 /** Simulates the distance of a call: waits for the way there, runs the call, and waits for the way back. */
-async function travel<T>(invocation: GlobeInvocation, to: Region, bytes: Bytes<T>, run: () => Promise<T>): Promise<T> {
-  const oneWayMs = roundTripMs(invocation.region, to) / 2;
+async function travel<T>(
+  invocation: GlobeInvocation,
+  { region, store }: Destination,
+  bytes: Bytes<T>,
+  run: () => Promise<T>,
+): Promise<T> {
+  const oneWayMs = roundTripMs(invocation.region, region) / 2;
   const leg = async (ms: number) => {
     const start = Date.now();
     await sleep(ms);
@@ -82,7 +93,7 @@ async function travel<T>(invocation: GlobeInvocation, to: Region, bytes: Bytes<T
   meter.enter();
   try {
     await leg(oneWayMs + bytes.there / BANDWIDTH);
-    const [answer] = await Promise.all([run(), sleep(SERVICE_MS)]);
+    const [answer] = await Promise.all([run(), sleep(SERVICE_MS[store])]);
     await leg(oneWayMs + bytes.back(answer) / BANDWIDTH);
     await sleep(bytes.uploaded?.(answer) ?? 0);
     return answer;
@@ -112,20 +123,21 @@ const entry = new Entry<GlobeInvocation>((current) => {
       case 'r2': {
         if (CLASS_A.has(call.method)) counts.r2_a++;
         if (CLASS_B.has(call.method)) counts.r2_b++;
-        const to = BUCKET_REGIONS[call.binding] ?? HOME;
-        const bandwidth = to === invocation.region ? BANDWIDTH : FAR_UPLOAD_BANDWIDTH;
+        const region = BUCKET_REGIONS[call.binding] ?? HOME;
+        const bandwidth = region === invocation.region ? NEAR_UPLOAD_BANDWIDTH : FAR_UPLOAD_BANDWIDTH;
         const uploaded = (answer: T) => ((answer as Partial<R2Object> | null)?.size ?? 0) / bandwidth;
         const bytes = { there: 0, back: sizeOfObject, ...(call.method === 'put' ? { uploaded } : {}) };
-        return travel<T>(invocation, to, bytes, () => run());
+        return travel<T>(invocation, { region, store: 'r2' }, bytes, () => run());
       }
       case 'queue':
-        counts.queue_ops += call.method === 'sendBatch' ? (call.args[0] as unknown[]).length : 1;
-        return travel(invocation, HOME, NO_BYTES, () => run());
+        if (call.method !== 'metrics') addMessages(counts, call);
+        return travel(invocation, { region: invocation.region, store: 'queue' }, NO_BYTES, () => run());
       case 'object': {
         counts.do_requests++;
         const carrier: Carrier = { globe: { trace: invocation.trace } };
         const args = call.method === 'fetch' ? withTrace(call.args, invocation.trace) : [...call.args, carrier];
-        return travel(invocation, homeOf(call, invocation.region), NO_BYTES, () => run(args));
+        const region = homeOf(call, invocation.region);
+        return travel(invocation, { region, store: 'object' }, NO_BYTES, () => run(args));
       }
       case 'cache':
         // Each region has its own cache, so the key of an entry contains the region.
@@ -224,6 +236,18 @@ function overriding<T extends object>(target: T, overrides: Readonly<Record<stri
   });
 }
 
+/** Queue whose consumer is the operator's, so that nothing here takes its messages. */
+const QUEUE_WITHOUT_CONSUMER = 'STORAGE_EVENTS';
+/** Messages with a longer delay are not waited for. In seconds. */
+const SHORT_DELAY_SECONDS = 2;
+
+function addMessages(counts: Counts, { binding, method, args }: BindingCall): void {
+  const messages = method === 'sendBatch' ? (args[0] as unknown[]).length : 1;
+  counts.queue_ops += messages;
+  const { delaySeconds = 0 } = (args[1] ?? {}) as QueueSendOptions;
+  if (binding !== QUEUE_WITHOUT_CONSUMER && delaySeconds <= SHORT_DELAY_SECONDS) meter.addQueued(messages);
+}
+
 const wired = new WeakSet<object>();
 const replicas = new Replicas();
 /** Intercepts the D1 databases of an environment below their client, once per environment. */
@@ -244,8 +268,10 @@ function wireDatabases(env: object): void {
       const replica = mayAskReplica ? await replicas.at(replicaRegion, env) : null;
       if (isReplicated && !replica) counts.directory_primary++;
       const response = replica
-        ? await travel(invocation, replicaRegion, NO_BYTES, () => replica.fetch(write.url, toPost(write.body)))
-        : await travel(invocation, HOME, NO_BYTES, run);
+        ? await travel(invocation, { region: replicaRegion, store: 'd1' }, NO_BYTES, () =>
+            replica.fetch(write.url, toPost(write.body)),
+          )
+        : await travel(invocation, { region: HOME, store: 'd1' }, NO_BYTES, run);
       const result = await readResult(response);
       if (isReplicated && result.rowsWritten > 0) replicas.add(write);
       const query = `${replica ? 'replica' : name} ${toStart(write.body)}`;
@@ -308,5 +334,6 @@ export default {
     // Queues bill operations: each message is read once and deleted once.
     meter.counts(BACKGROUND).queue_ops += 2 * batch.messages.length;
     await handlers.queue?.(batch, env, ctx);
+    meter.endQueued(batch.messages.length);
   },
 } satisfies ExportedHandler<Env>;

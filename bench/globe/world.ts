@@ -28,13 +28,21 @@ export function roundTripMs(from: Region, to: Region): number {
 
 /** Round-trip time in milliseconds between a client and the nearest data centre. */
 export const CLIENT_MS = 10;
-/** Time in milliseconds that D1, an object, a queue or a read of R2 takes to answer. An assumption: Cloudflare publishes none. */
-export const SERVICE_MS = 5;
 /**
- * Bytes per millisecond of an upload to an R2 bucket in another region. Cloudflare's changelog of 2026-02-03: 5 MB take about 2 s, of which one
- * round trip of 200 ms is distance; 0.5 s with Local Uploads, which no deployment of ours turns on. For larger uploads it is
- * extrapolated.
+ * Time in milliseconds that each store takes to answer, beside the distance.
+ * - `d1`, `object` and reads of `r2`: assumptions. Cloudflare publishes no figure.
+ * - `queue`: the median time to send a message to Cloudflare Queues since October 2024, which includes the way to a part of the queue:
+ *   https://blog.cloudflare.com/how-we-built-cloudflare-queues/. So a queue has no distance here.
+ *
+ * Uploads to R2 take the time of their bytes too, below.
  */
+export const SERVICE_MS = { d1: 5, r2: 5, object: 5, queue: 60 } as const;
+/**
+ * Bytes per millisecond of an upload to an R2 bucket, in the same region and in another one. Cloudflare's changelog of 2026-02-03: 5 MB to another
+ * region take about 2 s, of which one round trip of 200 ms is distance, and about 0.5 s if they are stored in the client's region (Local
+ * Uploads, which no deployment of ours turns on). For larger uploads both are extrapolated.
+ */
+export const NEAR_UPLOAD_BANDWIDTH = 5_000_000 / 500;
 export const FAR_UPLOAD_BANDWIDTH = 5_000_000 / 1_800;
 /** Time in milliseconds of a look-up in the cache of the data centre. */
 export const CACHE_MS = 2;

@@ -6,6 +6,10 @@
 export interface Health {
   status: "ok";
   version: string;
+  /** 12 hexadecimal digits, or `unknown` */
+  commit: string;
+  /** Cloudflare's id of the Worker's version; `local` on a local server */
+  version_id: string;
   warnings: {
     name: string;
     message: string;
@@ -29,6 +33,10 @@ export interface Problem {
 export interface Unavailable {
   status: "unavailable" | "misconfigured";
   version: string;
+  /** 12 hexadecimal digits, or `unknown` */
+  commit: string;
+  /** Cloudflare's id of the Worker's version; `local` on a local server */
+  version_id: string;
   unavailable: string[];
   misconfigured: {
     name: string;
@@ -2164,6 +2172,20 @@ export interface Complaints {
 }
 
 export interface SendingState {
+  waiting: {
+    /** Recipients that are due and wait for a consumer of the queue. */
+    for_consumer: number;
+    /** Recipients whose server deferred the mail, until their next attempt. */
+    for_server: number;
+    /** How long the oldest due recipient has waited. */
+    due_lag_seconds: number;
+    /** Messages in the queue of outgoing mail, as the platform counts them; null if it does not say. */
+    hints: number | null;
+    /** MAIL_CONSUMERS; null if only the platform limits them. */
+    consumers_max: number | null;
+    /** recipient_down: attempts fail and are deferred. too_few_consumers: due recipients have waited for minutes. */
+    diagnosis: "healthy" | "recipient_down" | "too_few_consumers";
+  };
   problems: {
     domain: string;
     code: "not_allowed" | "quota" | "no_events";
@@ -7613,7 +7635,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name GetSendingState
-   * @summary Read what keeps mail from leaving through Email Service, and what the mail of this month costs
+   * @summary Read where mail waits, what keeps it from leaving through Email Service, and what the mail of this month costs
    * @request GET:/v1/outbound/sending
    * @secure
    */

@@ -17,7 +17,9 @@ import { readRawConfig } from '../local/worker-options.ts';
 import { DeployError, findAccountId, findZone, REQUIRED_PERMISSIONS } from './cloudflare-api.ts';
 import { findDomainConflicts } from './domain-conflicts.ts';
 import { deploySchema, readEnvironment } from './environment.ts';
+import { prepareGradual, shiftTraffic, uploadVersion } from './gradual.ts';
 import { checkHealth } from './health.ts';
+import { findMonthLimit, keepMonthLimit } from './month-limit.ts';
 import { countDatabases, DATABASE_RULES, type DatabaseKind } from './numbered-databases.ts';
 import { type DeployOptions, parseOptions, USAGE } from './options.ts';
 import { countLocations, type DeployPlan, planDeployment, renderConfig, type WorkerConfig } from './plan.ts';
@@ -177,7 +179,40 @@ async function deployWorker(plan: DeployPlan, secretArguments: readonly string[]
 /** As in `workers/mail/product.ts`. */
 const EVENT_QUEUE_SUFFIX = '-mail-events';
 
-async function deploy(account: Account, plan: DeployPlan, resources: Resources, settings: DeploySettings) {
+/**
+ * Uploads the Worker and gives it the traffic: all at once, or step by step.
+ * @param before the version that runs now, if the upgrade is gradual.
+ */
+async function release(
+  account: Account,
+  plan: DeployPlan,
+  secrets: Record<string, string>,
+  before: string | undefined,
+) {
+  const { gradual } = options;
+  const upload = async (args: string[]): Promise<string | undefined> =>
+    gradual ? uploadVersion(DEPLOY_CONFIG, args) : deployWorker(plan, args).then(() => undefined);
+  const after = await withSecretsFile(`${files.secrets}.upload.json`, secrets, upload);
+  if (gradual === undefined || before === undefined || after === undefined) return;
+  const dataset = plan.config.vars.ANALYTICS_DATASET ?? '';
+  await shiftTraffic(account, plan, DEPLOY_CONFIG, {
+    ...gradual,
+    before,
+    after,
+    origin: toOrigin(plan.hosts[0]),
+    dataset,
+  });
+}
+
+/** The origin of a host of the deployment: in production `https://` and the host. */
+const toOrigin = (host = ''): string => environment.DEPLOY_CHECK_ORIGIN || `https://${host}`;
+
+async function deploy(
+  account: Account,
+  plan: DeployPlan,
+  resources: Resources,
+  { settings, before }: { readonly settings: DeploySettings; readonly before: string | undefined },
+) {
   const ids = await createMissing(account, plan, resources);
   writeFileSync(DEPLOY_CONFIG, renderConfig(plan, ids));
   const { present, given } = { present: resources.secrets, given: settings.secrets };
@@ -190,8 +225,7 @@ async function deploy(account: Account, plan: DeployPlan, resources: Resources, 
   const { APP_HOST = '', S3_HOST = '', RAW_TARGET_HEADER, MAIL_DOMAINS = '' } = settings.variables;
   // Set the rule of the zone before the Worker trusts the header, so that no client can set that header.
   if (RAW_TARGET_HEADER && S3_HOST) await keepRawTargets(account, S3_HOST, RAW_TARGET_HEADER);
-  await withSecretsFile(`${files.secrets}.upload.json`, secrets, (args) => deployWorker(plan, args));
-  const toOrigin = (host: string): string => environment.DEPLOY_CHECK_ORIGIN || `https://${host}`;
+  await release(account, plan, secrets, before);
   if (environment.SKIP_HEALTH !== '1') await checkHealth(plan.hosts, toOrigin);
   const isMailServed = (settings.variables.PRODUCTS ?? 'mail').includes('mail');
   const domains = (isMailServed ? MAIL_DOMAINS : '').split(/[\s,]+/).filter(Boolean);
@@ -217,11 +251,13 @@ async function main(): Promise<void> {
     existingLocations: 2,
     rateLimits: readRateLimits({ ...config.vars, ...settings.variables }),
   };
-  const { worker } = planDeployment(config, { ...input, databases: { OBJECTS: 1, DIRECTORY: 1 } });
+  const { worker, config: planned } = planDeployment(config, { ...input, databases: { OBJECTS: 1, DIRECTORY: 1 } });
+  const monthLimit = options.mode === 'upgrade' ? await findMonthLimit(account, planned.vars) : null;
   const { JURISDICTION: jurisdiction = '' } = settings.variables;
   const resources = await listResources(account, worker, jurisdiction);
   const plan = planDeployment(config, {
     ...input,
+    variables: { ...settings.variables, ...(monthLimit === null ? {} : { MAIL_OUT_PER_MONTH: monthLimit }) },
     databases: { OBJECTS: chooseTotal('OBJECTS', resources), DIRECTORY: chooseTotal('DIRECTORY', resources) },
     existingLocations: countLocations(resources.buckets, options.environment),
   });
@@ -239,9 +275,12 @@ async function main(): Promise<void> {
     options.mode === 'upgrade'
       ? await prepareUpgrade(account, plan, resources.databases, { isDeployed, configPath: DEPLOY_CONFIG })
       : undefined;
+  const added = listMissing(plan, resources).map(({ what }) => what);
+  const before = options.gradual && (await prepareGradual(account, plan, added));
   if (options.isDryRun) return printDryRun(account, plan, resources);
+  if (monthLimit !== null) keepMonthLimit(files.variables, monthLimit);
   try {
-    await deploy(account, plan, resources, settings);
+    await deploy(account, plan, resources, { settings, before });
   } finally {
     printWayBack?.();
   }

@@ -10,7 +10,18 @@ export interface DeployOptions {
   readonly isDryRun: boolean;
   /** Requested numbers of databases. If a kind is missing, its present number is kept. */
   readonly databases: Readonly<Partial<Record<DatabaseKind, number>>>;
+  /** A gradual upgrade. Undefined: all traffic moves at once. */
+  readonly gradual: GradualOptions | undefined;
 }
+
+export interface GradualOptions {
+  /** Percentage of the traffic that the new version gets first. */
+  readonly share: number;
+  /** Minutes for which its errors are watched before it gets the rest. */
+  readonly watchMinutes: number;
+}
+
+const WATCH_MINUTES = 10;
 
 export const USAGE = `npm run deploy -- [options]
   --env <name>       a deployment beside production, with resources of its own
@@ -18,6 +29,8 @@ export const USAGE = `npm run deploy -- [options]
   --shards <n>       databases for objects: ${DATABASE_RULES.OBJECTS.allowed}; it never decreases
   --directories <n>  user databases: ${DATABASE_RULES.DIRECTORY.allowed}; it never decreases
   --teardown         delete the deployment and its data
+  --share <n>        with --upgrade: the new version first gets n % of the traffic, and the rest if it does not fail
+  --watch <minutes>  with --share: how long it is watched before, ${WATCH_MINUTES} by default
   --upgrade          the same as npm run upgrade: show what changes, deploy, and say how to go back`;
 
 const OPTIONS = {
@@ -27,6 +40,8 @@ const OPTIONS = {
   directories: { type: 'string' },
   teardown: { type: 'boolean' },
   upgrade: { type: 'boolean' },
+  share: { type: 'string' },
+  watch: { type: 'string' },
 } as const;
 
 /**
@@ -70,10 +85,25 @@ export function parseOptions(
     databases[kind] = total;
   }
   if (values.teardown && values.upgrade) return '--teardown and --upgrade exclude each other.';
+  const gradual = parseGradual(values);
+  if (typeof gradual === 'string') return gradual;
   return {
     mode: values.teardown ? 'teardown' : values.upgrade ? 'upgrade' : 'deploy',
     environment: env,
     isDryRun: values['dry-run'] ?? false,
     databases,
+    gradual,
   };
+}
+
+/** Parses the options of a gradual upgrade. @returns a sentence if one is wrong. */
+function parseGradual(values: ReturnType<typeof parseValues>): GradualOptions | undefined | string {
+  const { share, watch } = values;
+  if (share === undefined) return watch === undefined ? undefined : '--watch needs --share.';
+  if (!values.upgrade) return '--share is an option of npm run upgrade.';
+  if (values.shards !== undefined || values.directories !== undefined)
+    return '--share excludes --shards and --directories: the version before cannot read databases that it does not have.';
+  if (!/^[1-9]\d?$/.test(share)) return '--share must be a whole number of percent from 1 to 99.';
+  if (watch !== undefined && !/^\d{1,4}$/.test(watch)) return '--watch must be a whole number of minutes.';
+  return { share: Number(share), watchMinutes: watch === undefined ? WATCH_MINUTES : Number(watch) };
 }

@@ -17,12 +17,18 @@ const NEAREST: Readonly<Record<Region, Region>> = {
 };
 
 /** The part of wrangler.toml that a deployment reads or replaces. */
+interface QueueConsumer {
+  queue: string;
+  dead_letter_queue?: string;
+  max_concurrency?: number;
+}
+
 export interface WorkerConfig {
   name: string;
   vars: Record<string, string>;
   d1_databases: { binding: string; database_name: string; database_id: string; migrations_dir: string }[];
   r2_buckets: { binding: string; bucket_name: string; jurisdiction?: string }[];
-  queues: { producers: { queue: string }[]; consumers: { queue: string; dead_letter_queue?: string }[] };
+  queues: { producers: { queue: string }[]; consumers: QueueConsumer[] };
   ratelimits: { name: string; namespace_id: string; simple: { limit: number; period: number } }[];
   analytics_engine_datasets: { binding: string; dataset: string }[];
   [section: string]: unknown;
@@ -64,6 +70,8 @@ interface PlanInput {
   readonly rateLimits: Readonly<Record<string, number>>;
 }
 
+/** Queue of outgoing mail, whose consumers MAIL_CONSUMERS limits. */
+const MAIL_QUEUE = `${PREFIX}-mail-outbound`;
 const THIRD_BUCKET = `${PREFIX}-blobs-3`;
 
 /**
@@ -106,6 +114,8 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   }
   for (const producer of rendered.queues.producers) producer.queue = rename(producer.queue);
   for (const consumer of rendered.queues.consumers) {
+    if (consumer.queue === MAIL_QUEUE && variables.MAIL_CONSUMERS)
+      consumer.max_concurrency = Number(variables.MAIL_CONSUMERS);
     consumer.queue = rename(consumer.queue);
     if (consumer.dead_letter_queue) consumer.dead_letter_queue = rename(consumer.dead_letter_queue);
   }

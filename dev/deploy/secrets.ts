@@ -56,19 +56,19 @@ export function prepareSecrets({ present, given, file, isCi }: SecretsInput): Re
 }
 
 /**
- * Calls `use` with the arguments that pass the secrets to `wrangler deploy`. Then deletes the file that holds them. Also deletes a
+ * Calls `use` with the arguments that pass the secrets to wrangler. Then deletes the file that holds them. Also deletes a
  * file that a killed run left.
  */
-export async function withSecretsFile(
+export async function withSecretsFile<T>(
   path: string,
   secrets: Readonly<Record<string, string>>,
-  use: (args: string[]) => Promise<void>,
-): Promise<void> {
+  use: (args: string[]) => Promise<T>,
+): Promise<T> {
   rmSync(path, { force: true });
   if (Object.keys(secrets).length === 0) return use([]);
   try {
     writeFileSync(path, JSON.stringify(secrets), { mode: 0o600 });
-    await use(['--secrets-file', path]);
+    return await use(['--secrets-file', path]);
   } finally {
     rmSync(path, { force: true });
   }

@@ -1,51 +1,56 @@
 /** Describes the changes of an upgrade, and how to return to the previous version. */
-import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { ROOT } from '../local/build.ts';
+import { git, readCommit } from '../local/commit.ts';
 import { callApi, DeployError } from './cloudflare-api.ts';
 import type { DeployPlan } from './plan.ts';
 import type { Account } from './resources.ts';
 
-/** Runs git. @returns its output, or undefined without git or outside a clone. */
-function git(...args: string[]): string | undefined {
-  try {
-    return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Makes arguments for wrangler.
- * @returns arguments that tag a deployment with its commit, so that an upgrade can list the changes since.
+ * @returns arguments that tag a deployment with its commit, so that health names it and an upgrade can list the changes since.
  */
 export function tagArguments(): string[] {
-  const commit = git('rev-parse', '--short=12', 'HEAD');
+  const commit = readCommit();
   return commit ? ['--tag', commit] : [];
 }
 
-interface DeployedVersion {
+export interface DeployedVersion {
   readonly id: string;
   /** Commit of the running deployment. Undefined if that was deployed without this script. */
   readonly commit: string | undefined;
+  /** Whether another version has a share of the traffic. */
+  readonly isSplit: boolean;
 }
 
-async function findDeployedVersion(account: Account, worker: string): Promise<DeployedVersion | undefined> {
+/** The share of one version in a deployment. */
+export interface Share {
+  readonly version_id: string;
+  readonly percentage: number;
+}
+
+/** Finds the version with the most traffic. @returns undefined if the Worker was never deployed. */
+export async function findDeployedVersion(account: Account, worker: string): Promise<DeployedVersion | undefined> {
   const root = `/accounts/${account.accountId}/workers/scripts/${worker}`;
-  const { deployments } = await callApi<{ deployments: { versions: { version_id: string }[] }[] }>(
+  const { deployments } = await callApi<{ deployments: { versions: Share[] }[] }>(
     account.access,
     'GET',
     `${root}/deployments`,
   );
-  const id = deployments[0]?.versions[0]?.version_id;
+  const served = [...(deployments[0]?.versions ?? [])].sort((a, b) => b.percentage - a.percentage);
+  const id = served[0]?.version_id;
   if (!id) return undefined;
   const { annotations } = await callApi<{ annotations?: Record<string, string> }>(
     account.access,
     'GET',
     `${root}/versions/${id}`,
   );
-  return { id, commit: annotations?.['workers/tag'] };
+  return {
+    id,
+    commit: annotations?.['workers/tag'],
+    isSplit: served.filter(({ percentage }) => percentage > 0).length > 1,
+  };
 }
 
 /**
@@ -123,7 +128,8 @@ function describeWayBack(
   return [
     'To go back to the version before, in this folder:',
     `  npx wrangler rollback ${version?.id ?? '<version id>'} --name ${worker}`,
-    'If the old version does not run on the new schema, restore the databases too. All later changes in them are lost:',
+    'If the old version does not run on the new schema, restore the databases too. Later changes in them are lost, unless the version that',
+    'runs then can replay them: see "Roll back" in docs/operations.md.',
     ...restores,
     'Migrations of Durable Objects (mailboxes, leaderboards) cannot be rolled back. wrangler refuses a rollback across a',
     'new migration tag in wrangler.toml.',

@@ -3,10 +3,14 @@
  * or an answer lacks a member that it had. New operations, new optional members and new values in answers break nothing
  * (docs/api-stability.md).
  *
- * `npm run api:changes [VERSION]` builds the Worker and compares its document with that of a release, the last one by default. Its
- * exit status is always 0, because a person decides whether a breaking change is acceptable.
+ * `npm run api:changes [VERSION]` builds the Worker and compares its document with that of a release, the last one by default. A person
+ * accepts a breaking change by a line of CHANGELOG.md, which its users read. The exit status is 1 if a breaking change is not listed
+ * there, or if a listed one is none.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ROOT } from '../local/build.ts';
 import { listReleases, readReleasedDocument } from './api-document.ts';
 import { readServedDocument } from './api-types.ts';
 
@@ -179,17 +183,50 @@ function compareMembers(was: Schema, now: Schema, direction: Direction, at: stri
   ];
 }
 
+const ACCEPTED_HEADING = '### Breaking changes of the API';
+
+/**
+ * Reads the breaking changes that the newest section of a changelog lists.
+ * @returns the sentences in backticks that begin the lines of the list.
+ */
+export function readAcceptedChanges(changelog: string): string[] {
+  const [, newest = ''] = changelog.split(/^## /m);
+  const [, listed = ''] = newest.split(`${ACCEPTED_HEADING}\n`);
+  const [list = ''] = listed.split(/^### /m);
+  return [...list.matchAll(/^- `([^`]+)`/gm)].map(([, sentence = '']) => sentence);
+}
+
+/** Compares breaking changes with those that are accepted. @returns the lines of a report; none if the gate may pass. */
+export function judgeChanges(changes: readonly string[], accepted: readonly string[]): string[] {
+  const unlisted = changes.filter((change) => !accepted.includes(change));
+  const stale = accepted.filter((change) => !changes.includes(change));
+  return [
+    ...unlisted.map((change) => `not listed in CHANGELOG.md: ${change}`),
+    ...stale.map((change) => `listed in CHANGELOG.md, but not a change: ${change}`),
+  ];
+}
+
 async function main(): Promise<void> {
-  const version = process.argv[2] ?? listReleases().at(-1);
+  const last = listReleases().at(-1);
+  const version = process.argv[2] ?? last;
   if (version === undefined) return console.log('API changes: no release to compare with.');
   const before = JSON.parse(readReleasedDocument(version)) as ApiDocument;
   const changes = findBreakingChanges(before, JSON.parse(await readServedDocument()));
+  const none = changes.length === 0;
   console.log(
-    changes.length === 0
-      ? `API changes since ${version}: none that break a client.`
-      : `Breaking API changes since ${version}:`,
+    none ? `API changes since ${version}: none that break a client.` : `Breaking API changes since ${version}:`,
   );
   for (const change of changes) console.log(`- ${change}`);
+  // CHANGELOG.md lists the changes since the last release only.
+  const faults =
+    version === last
+      ? judgeChanges(changes, readAcceptedChanges(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8')))
+      : [];
+  if (faults.length === 0) return;
+  console.error(
+    `${faults.join('\n')}\nAvoid the change (docs/api-stability.md), or list it under "${ACCEPTED_HEADING}" in the newest section of CHANGELOG.md, as\n- \`the sentence\` and what a client has to do.`,
+  );
+  process.exitCode = 1;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main();

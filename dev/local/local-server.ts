@@ -8,6 +8,7 @@ import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare';
 import { applyMigrations } from '../deploy/d1-migrations.ts';
 import { listDatabases } from '../deploy/numbered-databases.ts';
 import { ROOT, WORKER_BUNDLE } from './build.ts';
+import { readCommit } from './commit.ts';
 import { claimLocalState, readMigrations } from './local-state.ts';
 import { readWorkerOptions, type WorkerOptions } from './worker-options.ts';
 
@@ -120,13 +121,17 @@ function listWorkers(
   workerOptions: Pick<WorkerOptions, 'bindings' | 'durableObjects'> & Record<string, unknown>,
 ): Record<string, unknown>[] {
   const scriptPath = options.scriptPath ?? join(WORKER_BUNDLE, 'index.js');
+  // Miniflare's own version metadata has no tag.
+  const version = { id: 'local', tag: readCommit() ?? '', timestamp: '' };
   const toWorker = (name: string, script: string, port: number) => ({
     ...workerOptions,
     name,
     modules: readModules(script),
     modulesRoot: dirname(script),
     serviceBindings: { ASSETS: ASSETS_WORKER_NAME },
+    versionMetadata: undefined,
     bindings: {
+      VERSION: version,
       ...workerOptions.bindings,
       ...options.vars,
       LOCAL: '1',

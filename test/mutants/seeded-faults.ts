@@ -28,7 +28,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: 'return found.ok && found.value ? ok(facts)',
     to: 'return !found.ok || found.value ? ok(facts)',
     harm: 'acknowledges a write that may not exist',
-    tests: storage('faults'),
+    tests: storage('guards'),
   },
   {
     id: 'O05',
@@ -56,14 +56,14 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: 'if (row.value.lease !== lease) return ok(false);',
     to: '',
     harm: 'two distributors of a quota hand out the same rest',
-    tests: storage('quotas', 'guards'),
+    tests: storage('quotas'),
   },
   {
     id: 'O20',
     from: 'const isInDoubt = shared.length > 0 && (await findStorageDoubt(context)) !== null;',
     to: 'const isInDoubt = false;',
     harm: 'deletes bytes of a shard with an older database',
-    tests: storage('guards', 'maintenance'),
+    tests: storage('guards'),
   },
   {
     id: 'O21',
@@ -154,7 +154,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: "this.ctx.abort('the board could not be changed');",
     to: '',
     harm: 'half a batch stays in memory and is committed later',
-    tests: board('adversary', 'silent-parts', 'events'),
+    tests: board('guards'),
   },
   {
     id: 'L13',
@@ -175,7 +175,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: 'await shard.pull;',
     to: '',
     harm: 'an erased player stays in the snapshot of counts',
-    tests: board('season-erasure', 'silent-parts'),
+    tests: board('guards'),
   },
   {
     id: 'L21',
@@ -217,7 +217,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: 'markSnapshot(sql, state);',
     to: 'markSnapshot(sql, readState(sql));',
     harm: 'changes made while a snapshot is written are missing after a rebuild',
-    tests: mail('wakes', 'rebuild', 'edges'),
+    tests: mail('wakes'),
   },
   {
     id: 'M22',
@@ -259,7 +259,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: 'if (Date.now() > round.endsAt) return;',
     to: '',
     harm: 'a message is sent twice',
-    tests: mail('leases'),
+    tests: mail('two-workers'),
   },
   {
     id: 'T08',
@@ -301,7 +301,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: "known?.scopes.includes('admin') ? await findInPrimary(database, find) : known;",
     to: 'known;',
     harm: 'a revoked admin token still works for a while',
-    tests: ['test/identity/objects/replicas.test.ts', 'test/identity/objects/credential-edges.test.ts'],
+    tests: ['test/identity/objects/replicas.test.ts'],
   },
   {
     id: 'I09',

@@ -80,16 +80,9 @@ async function findMailProblems(): Promise<Problem[]> {
     requestJson<{ data: { user_id: string; held: boolean }[] }>('/v1/outbound/complaints'),
   ]);
   const found: Problem[] = [];
-  if (queue.diagnosis !== 'healthy') {
-    const isDown = queue.diagnosis === 'recipient_down';
-    found.push({
-      id: 'queue',
-      isBad: !isDown,
-      title: t.queue,
-      text: isDown ? t.queueDown : t.queueSlow,
-      tab: 'outbound',
-    });
-  }
+  // Mail that waits for a consumer is a warning of health.
+  if (queue.diagnosis === 'recipient_down')
+    found.push({ id: 'queue', isBad: false, title: t.queue, text: t.queueDown, tab: 'outbound' });
   const held = new Set(complaints.data.filter((one) => one.held).map((one) => one.user_id)).size;
   if (held > 0) {
     const title = plural(t.heldSending, held);

@@ -1,9 +1,9 @@
-/** Sending through Email Service: what keeps mail from leaving, the month's mail, complaints with held accounts, and suppressions. */
+/** Sending: what keeps mail from leaving through Email Service, the month's mail, where mail waits, complaints with held accounts, and suppressions. */
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '../shared/api.ts';
 import { Dialog } from '../shared/dialog.tsx';
 import { FormButtons } from '../shared/form-buttons.tsx';
-import { formatCount, formatDateTime } from '../shared/format.ts';
+import { formatCount, formatDateTime, formatDuration } from '../shared/format.ts';
 import { fill, plural } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
@@ -16,7 +16,17 @@ import { request, requestJson } from './token.ts';
 const t = operatorTexts.sending;
 const DOLLARS = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' });
 
+interface Waiting {
+  for_consumer: number;
+  for_server: number;
+  due_lag_seconds: number;
+  hints: number | null;
+  consumers_max: number | null;
+  diagnosis: 'healthy' | 'recipient_down' | 'too_few_consumers';
+}
+
 interface State {
+  waiting: Waiting;
   problems: {
     domain: string;
     code: keyof typeof t.problems;
@@ -25,6 +35,31 @@ interface State {
     at: string;
   }[];
   month: { recipients: number; limit: number; dollars: number; limit_dollars: number };
+}
+
+function WaitingFigures({ waiting }: { waiting: Waiting }) {
+  const { due_lag_seconds: lag, hints, consumers_max: max, diagnosis } = waiting;
+  const figures: [string, string][] = [
+    [formatCount(waiting.for_consumer), t.waitingForConsumer],
+    [waiting.for_consumer === 0 ? '–' : formatDuration(lag), t.dueLag],
+    [formatCount(waiting.for_server), t.waitingForServer],
+    [hints === null ? '–' : formatCount(hints), t.hints],
+    [max === null ? t.anyConsumers : formatCount(max), t.consumers],
+  ];
+  return (
+    <section className="stack" aria-label={t.waiting}>
+      <h2>{t.waiting}</h2>
+      <div className="figures-row">
+        {figures.map(([value, label]) => (
+          <div key={label} className="card figure-card">
+            <strong>{value}</strong>
+            <span className="muted small">{label}</span>
+          </div>
+        ))}
+      </div>
+      {diagnosis === 'too_few_consumers' && <p className="error-box">{t.tooFewConsumers}</p>}
+    </section>
+  );
 }
 
 function SendingState({ state: { problems, month } }: { state: State }) {
@@ -259,6 +294,7 @@ export function Sending() {
         {error && <p className="error-box">{error}</p>}
         {value && <SendingState state={value} />}
       </section>
+      {value && <WaitingFigures waiting={value.waiting} />}
       <Complaints />
       <Suppressions />
     </div>

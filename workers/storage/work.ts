@@ -1,5 +1,6 @@
 /** The background work of object storage, and of DIRECTORY in every deployment. */
 import type { ProductWork } from '../shared/product.ts';
+import { readBackupGauges } from './maintenance/backup-gauges.ts';
 import { findDamagedObjects, readStorageGauges } from './maintenance/damaged-objects.ts';
 import { findLostDatabases, findOlderDatabases, readOlderGauge } from './maintenance/lost-stores.ts';
 import { findMissingCopies } from './maintenance/missing-copies.ts';
@@ -15,7 +16,7 @@ export const work: ProductWork = {
 export const directoryWork: ProductWork = {
   schedules: { directory: runDirectorySchedule },
   consume: consumeStorageTasks,
-  readGauges: readOlderGauge,
+  readGauges: async (env) => (await Promise.all([readOlderGauge(env), readBackupGauges(env)])).flat(),
   findSilent: async (env) => (await Promise.all([findLostDatabases(env), findOlderDatabases(env)])).flat(),
   findWarnings: async (env) => (await Promise.all([findDamagedObjects(env), findMissingCopies(env)])).flat(),
 };

@@ -35,8 +35,6 @@ const PAUSE_MS = 50;
  * protect work that is still running.
  */
 const TRANSPORT_WAIT_MS = 5_000;
-/** Delay before the alarm starts sending. Normally a queue message starts it earlier. */
-const LOST_HINT_MS = 1_000;
 /** Age at which unsent automatic mail is dropped: five days, the same time for which delivery of other mail is attempted. */
 const AUTOMATIC_AGE_MAX_MS = 5 * 24 * 3_600_000;
 const PUBLISH_MAX = 100;
@@ -55,11 +53,13 @@ export interface WakeContext {
   readonly waitUntil: (work: Promise<unknown>) => void;
   /** Maximum delay of publishing the mailbox's totals of incoming mail to the operator's tables. */
   readonly ledgerDelayMs: number;
+  /** Time that the alarm waits for the hint of an attempt before it makes the attempt itself. */
+  readonly hintWaitMs: number;
 }
 
 interface Wake {
   /** @returns the time at which the wake is due (a time in the past means at once); null for never. */
-  readonly dueAt: (context: Pick<WakeContext, 'memory' | 'now' | 'ledgerDelayMs'>, sql: SqlStorage) => number | null;
+  readonly dueAt: (context: DueContext, sql: SqlStorage) => number | null;
   readonly run: (context: WakeContext) => void | Promise<void>;
   /** False if the wake does not set the alarm: it can wait until the alarm runs for another reason. */
   readonly setsAlarm?: false;
@@ -67,7 +67,6 @@ interface Wake {
 
 const ifAny = (isAny: boolean): number | null => (isAny ? 0 : null);
 const notBefore = (at: number | null, earliest: number): number | null => (at === null ? null : Math.max(at, earliest));
-const later = (at: number | null, ms: number): number | null => (at === null ? null : at + ms);
 
 const WAKES: Readonly<Record<string, Wake>> = {
   incoming: {
@@ -75,7 +74,7 @@ const WAKES: Readonly<Record<string, Wake>> = {
     run: (context) => transport(context, context.jobs.processIncoming(context.userId, context.memory.incomingTrace)),
   },
   outbox: {
-    dueAt: (_, sql) => later(nextOutboxAt(sql), LOST_HINT_MS),
+    dueAt: ({ hintWaitMs }, sql) => nextOutboxAt(sql, hintWaitMs),
     run: (context) => transport(context, context.jobs.sendOutbox(context.userId)),
   },
   report: {
@@ -104,7 +103,7 @@ function inTransaction(work: (sql: SqlStorage, now: number) => void) {
   return ({ database, now }: WakeContext) => database.transaction(() => work(database.sql, now()));
 }
 
-type DueContext = Pick<WakeContext, 'memory' | 'now' | 'ledgerDelayMs'>;
+type DueContext = Pick<WakeContext, 'memory' | 'now' | 'ledgerDelayMs' | 'hintWaitMs'>;
 
 function dueTime(name: string, wake: Wake, context: DueContext, sql: SqlStorage): number | null {
   const at = wake.dueAt(context, sql);

@@ -9,6 +9,7 @@ import type {
   Canceled,
   DomainHour,
   DueReport,
+  HintRequest,
   NewOutboxMessage,
   OutboxJob,
   RecipientOutcome,
@@ -18,6 +19,7 @@ import type {
   SubmitError,
   Submitted,
 } from '../contract/outbox.ts';
+import type { AttemptPlan } from '../database/attempt-plan.ts';
 import { isRetired } from '../incoming/retired-address-store.ts';
 import * as attempts from '../outbox/outbox-attempt-store.ts';
 import * as reports from '../outbox/outbox-report-store.ts';
@@ -30,6 +32,10 @@ import { IncomingCalls } from './incoming-calls.ts';
 import { orNotFound } from './transactions.ts';
 
 export class OutboxCalls extends IncomingCalls {
+  get #plan(): AttemptPlan {
+    return this.transactions.memory.plan;
+  }
+
   /** Submits a message: adds the copy in Sent and the outbox row, in one transaction. */
   async submitMessage(submitted: Submission): Promise<Result<Submitted, SubmitError | NoMailbox>> {
     return this.transactions.write((sql, mailbox, now) => submission.submitMessage(sql, mailbox, submitted, now));
@@ -99,7 +105,7 @@ export class OutboxCalls extends IncomingCalls {
     leaseMs: number;
     policy: RetryPolicy;
   }): Promise<Result<OutboxJob[], NoMailbox>> {
-    const random = { leaseId: crypto.randomUUID(), jitter: Math.random() };
+    const random = { leaseId: crypto.randomUUID(), jitter: Math.random(), plan: this.#plan };
     return this.transactions.write((sql, mailbox, now) =>
       ok(attempts.claimOutbox(sql, mailbox, { ...options, ...random }, now)),
     );
@@ -110,30 +116,33 @@ export class OutboxCalls extends IncomingCalls {
     return this.transactions.write((sql, _, now) => ok(attempts.saveVerdicts(sql, outboxId, verdicts, now)));
   }
 
+  /** @returns the hints to send; undefined from a mailbox of an earlier version, whose alarm is enough. */
   async releaseRecipients(
     outboxId: string,
     leaseId: string,
     ordinals: readonly number[],
     until: number,
     reason: string,
-  ): Promise<Result<void, NoMailbox>> {
-    return this.transactions.write((sql, _, now) =>
-      ok(attempts.releaseRecipients(sql, outboxId, leaseId, ordinals, until, reason, now)),
-    );
+  ): Promise<Result<HintRequest | undefined, NoMailbox>> {
+    return this.transactions.write((sql, _, now) => {
+      attempts.releaseRecipients(sql, { outboxId, leaseId }, { ordinals, until, reason }, this.#plan, now);
+      return ok({ delaysMs: this.#plan.takeDelays(now) });
+    });
   }
 
+  /** @returns the hints to send; undefined from a mailbox of an earlier version, whose alarm is enough. */
   async recordOutcomes(
     outboxId: string,
     leaseId: string,
     outcomes: readonly RecipientOutcome[],
     policy: RetryPolicy,
-  ): Promise<Result<void, NoMailbox>> {
-    const options = { policy, jitter: Math.random() };
+  ): Promise<Result<HintRequest | undefined, NoMailbox>> {
+    const options = { policy, jitter: Math.random(), plan: this.#plan };
     return this.transactions.write((sql, mailbox, now) => {
       attempts.recordOutcomes(sql, outboxId, leaseId, outcomes, options, now);
       const isBlocked = outcomes.some(({ outcome }) => outcome.kind === 'refused' && outcome.isBlocked === true);
       if (isBlocked) submission.returnToDrafts(sql, mailbox, outboxId, now);
-      return ok(undefined);
+      return ok({ delaysMs: this.#plan.takeDelays(now) });
     });
   }
 

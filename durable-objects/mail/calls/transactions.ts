@@ -13,6 +13,8 @@ import { Listeners } from './listeners.ts';
 
 export const orNotFound = (isDone: boolean): Result<null, NotFound> => (isDone ? ok(null) : err({ kind: 'not_found' }));
 
+const HINT_WAIT_MS_MAX = 60_000;
+
 export class Transactions {
   readonly now: () => number;
   readonly listeners: Listeners;
@@ -102,6 +104,11 @@ export class Transactions {
   /** Maximum delay of publishing the mailbox's totals of incoming mail to the operator's tables. */
   get ledgerDelayMs(): number {
     return settingsOf(this.#env).MAIL_LEDGER_SECONDS * 1000;
+  }
+
+  /** Time that the alarm waits for the hint of an attempt: a minute, or less if the first retry is earlier. */
+  get hintWaitMs(): number {
+    return Math.min(HINT_WAIT_MS_MAX, settingsOf(this.#env).MAIL_RETRY_SECONDS * 1000);
   }
 
   /** Runs work that only reads the database. @param isAlways also while the mailbox is being put back. */

@@ -75,6 +75,11 @@ export interface RecipientOutcome {
   readonly outcome: AttemptOutcome;
 }
 
+/** Delays in milliseconds of the hints that the caller sends, one for each time of a next attempt. */
+export interface HintRequest {
+  readonly delaysMs: readonly number[];
+}
+
 export interface DueReport {
   /** Id of the report, the same for every repetition. */
   readonly reportId: string;
@@ -102,7 +107,7 @@ export interface OutboxDestination {
   readonly queued: number;
   readonly deferred: number;
   readonly failed: number;
-  /** The earliest time at which a recipient is due; null if none waits. */
+  /** The earliest time at which a recipient is due or its lease ends; null if none waits. */
   readonly nextAttemptAt: number | null;
   readonly lastReply: string | null;
 }

@@ -1,3 +1,5 @@
+import { AttemptPlan } from './attempt-plan.ts';
+
 /**
  * State that is only in memory. Losing it by an eviction costs a repeated check or an early attempt, but no mail. So it needs no
  * rows.
@@ -10,6 +12,7 @@ export interface Memory {
   readonly delays: Map<string, { readonly until: number; readonly tries: number }>;
   /** Trace id of the request that accepted the last message, for the logs of processing that message. */
   incomingTrace: string | undefined;
+  readonly plan: AttemptPlan;
 }
 
 /**
@@ -23,4 +26,5 @@ export const createMemory = (): Memory => ({
   pushedUntil: 0,
   delays: new Map(),
   incomingTrace: undefined,
+  plan: new AttemptPlan(),
 });

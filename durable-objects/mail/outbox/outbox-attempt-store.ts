@@ -3,10 +3,17 @@
  * `workers/mail/domain` decides the next state of a recipient. Leases are stored in the row, because a lost lease would
  * send a message twice.
  */
-import { type AttemptOutcome, decideProgress, type RetryPolicy } from '../../../workers/mail/domain/recipient-state.ts';
+import {
+  type AttemptOutcome,
+  decideProgress,
+  type RetryPolicy,
+  retryWindow,
+  waitWindow,
+} from '../../../workers/mail/domain/recipient-state.ts';
 import type { MailboxRow } from '../contract/mailbox.ts';
 import type { OutboxJob, RecipientOutcome } from '../contract/outbox.ts';
 import { isSuspended } from '../credentials/credential-store.ts';
+import type { AttemptPlan } from '../database/attempt-plan.ts';
 import { readMessageId } from '../messages/message-read-store.ts';
 import { countFailures, isSendingHeld } from '../rules/send-limit-store.ts';
 import {
@@ -23,6 +30,7 @@ import { readServiceRoom } from './service-share-store.ts';
 interface AttemptOptions {
   readonly policy: RetryPolicy;
   readonly jitter: number;
+  readonly plan: AttemptPlan;
 }
 
 /** Reply that is recorded for an attempt whose worker died. The recipient is retried soon. */
@@ -105,18 +113,24 @@ function changeLeased(
   return changed;
 }
 
-/** Releases recipients that were not attempted, such as those of a destination on hold. This does not count as an attempt. */
+/**
+ * Releases recipients that were not attempted, such as those of a destination on hold. This does not count as an attempt.
+ * @param until time at which they are due again.
+ */
 export function releaseRecipients(
   sql: SqlStorage,
-  outboxId: string,
-  leaseId: string,
-  ordinals: readonly number[],
-  until: number,
-  reason: string,
+  { outboxId, leaseId }: Pick<OutboxJob, 'outboxId' | 'leaseId'>,
+  {
+    ordinals,
+    until,
+    reason,
+  }: { readonly ordinals: readonly number[]; readonly until: number; readonly reason: string },
+  plan: AttemptPlan,
   now: number,
 ): void {
+  const nextAttemptAt = plan.join(until, waitWindow(until, now), now);
   const release = (each: OutboxRecipient): OutboxRecipient =>
-    ordinals.includes(each.ordinal) ? { ...each, lease: null, nextAttemptAt: until, lastReply: reason } : each;
+    ordinals.includes(each.ordinal) ? { ...each, lease: null, nextAttemptAt, lastReply: reason } : each;
   changeLeased(sql, outboxId, leaseId, release, now);
 }
 
@@ -149,15 +163,23 @@ function endAttempt(
   message: OutboxMessage,
   before: OutboxRecipient,
   outcome: AttemptOutcome,
-  { policy, jitter }: AttemptOptions,
+  { policy, jitter, plan }: AttemptOptions,
   now: number,
 ): OutboxRecipient {
-  const progress = decideProgress(before, outcome, now, jitter, policy);
+  const decided = { ...before, isSuppressed: false, ...decideProgress(before, outcome, now, jitter, policy) };
+  const progress = { ...decided, nextAttemptAt: joinOthers(decided, policy, plan, now) };
   // The sender of a message to a suppressed address is warned at once, because no attempt is made before the suppression ends.
   const reachesTo = outcome.kind === 'suppressed' ? (progress.nextAttemptAt ?? now) : now;
   const isSlow = reachesTo - before.queuedAt >= policy.warnAfterMs;
   const isLate = progress.state === 'deferred' && message.warnedAt === null && isSlow;
   const due = progress.state === 'failed' ? 'failed' : isLate ? 'delayed' : null;
-  const recipient = { ...before, isSuppressed: false, ...progress };
-  return { ...recipient, lease: null, lastAttemptAt: now, report: due === null ? null : { due, id: null } };
+  return { ...progress, lease: null, lastAttemptAt: now, report: due === null ? null : { due, id: null } };
+}
+
+/** Joins the next attempt to others of the mailbox. After a suppression it is at its exact time, because an earlier one would fail. */
+function joinOthers(recipient: OutboxRecipient, policy: RetryPolicy, plan: AttemptPlan, now: number): number | null {
+  const { nextAttemptAt, isSuppressed } = recipient;
+  if (nextAttemptAt === null) return null;
+  const exact = { earliest: nextAttemptAt, latest: nextAttemptAt };
+  return plan.join(nextAttemptAt, isSuppressed === true ? exact : retryWindow(recipient, now, policy), now);
 }

@@ -9,6 +9,7 @@ import { first } from '../database/store.ts';
 import {
   listPublishable,
   listReporting,
+  nextOf,
   type OutboxMessage,
   type OutboxRecipient,
   readOutbox,
@@ -86,7 +87,8 @@ export const listUnpublished = (sql: SqlStorage, mailbox: MailboxRow, limit: num
 
 function toDestination(domain: string, recipients: readonly OutboxRecipient[]): OutboxDestination {
   const count = (state: OutboxRecipient['state']) => recipients.filter((each) => each.state === state).length;
-  const waiting = recipients.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []);
+  // A recipient with a lease is being attempted, so it is not due before the lease ends.
+  const waiting = recipients.flatMap((each) => nextOf(each) ?? []);
   const replies = recipients
     .filter(({ state }) => state === 'queued' || state === 'deferred' || state === 'failed')
     .flatMap(({ lastReply }) => lastReply ?? []);

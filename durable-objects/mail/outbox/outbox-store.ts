@@ -2,6 +2,7 @@
  * The outbox: outgoing mail with the state of each recipient. Queue messages are only hints to look here. A row is read, changed
  * and written as a whole, inside the caller's transaction. `outbox-attempt-store.ts` has leases and attempts.
  */
+import { HINT_DELAY_MS_MAX } from '../../../workers/mail/domain/recipient-state.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
 import type { DeliveryState } from '../contract/messages.ts';
 import type { NewOutboxMessage, OutboxKind } from '../contract/outbox.ts';
@@ -111,7 +112,7 @@ const save = statement<{
 const remove = statement<{ outboxId: string }>('DELETE FROM outbox WHERE outbox_id = :outboxId');
 
 /** @returns the time at which a recipient needs work next, because it is due or its lease ends; null if it does not wait. */
-const nextOf = ({ nextAttemptAt, lease }: OutboxRecipient): number | null =>
+export const nextOf = ({ nextAttemptAt, lease }: OutboxRecipient): number | null =>
   nextAttemptAt === null ? null : Math.max(nextAttemptAt, lease?.until ?? 0);
 
 const earliest = (recipients: readonly OutboxRecipient[]): number | null =>
@@ -240,9 +241,18 @@ export function announceDelivery(sql: SqlStorage, position: number | null, now: 
   if (copy) recordChange(sql, { type: 'delivery_updated', ...copy }, now);
 }
 
-/** @returns the next time at which a recipient is due or its lease ends; null if none waits. */
-export const nextOutboxAt = (sql: SqlStorage): number | null =>
-  first<{ at: number | null }>(sql, 'SELECT min(next_attempt_at) AS at FROM outbox')?.at ?? null;
+/**
+ * @param hintWaitMs how long to wait for the hint of an attempt. Messages that are held for longer than a queue delays a hint have none.
+ * @returns the next time at which the alarm must send: a recipient is due, or its lease has ended, and no hint came; null if none waits.
+ */
+export const nextOutboxAt = (sql: SqlStorage, hintWaitMs: number): number | null =>
+  first<{ at: number | null }>(
+    sql,
+    `SELECT min(next_attempt_at
+       + CASE WHEN next_attempt_at = hold_until AND hold_until - queued_at > ? THEN 0 ELSE ? END) AS at FROM outbox`,
+    HINT_DELAY_MS_MAX,
+    hintWaitMs,
+  )?.at ?? null;
 
 /**
  * Cancels the recipients of a message that are still held.

@@ -57,7 +57,7 @@ describe('npm run deploy -- --env', () => {
     expect([...stage.cloudflare.state.scripts.keys()]).toEqual(['tessera-staging']);
     const bindings = stage.cloudflare.state.scripts.get('tessera-staging')?.bindings.map(({ name }) => name);
     expect(bindings).toEqual(expect.arrayContaining(['OBJECTS_0', 'OBJECTS_1']));
-    expect(stage.cloudflare.state.scripts.get('tessera-staging')?.tag).toBe(readCommit('HEAD'));
+    expect(stage.cloudflare.state.scripts.get('tessera-staging')?.versions.at(-1)?.tag).toBe(readCommit('HEAD'));
     const secrets = readFileSync(join(stage.directory, '.deploy.staging.secrets'), 'utf8');
     expect(secrets).toContain('MASTER_KEY=');
 
@@ -118,10 +118,11 @@ describe('npm run deploy -- --directories', () => {
     expect(listChanges(stage.cloudflare)).toEqual([]);
 
     const script = scripts.get('tessera-staging');
-    if (script) script.tag = readCommit('HEAD~1');
+    const [deployed] = script?.versions ?? [];
+    if (deployed) deployed.tag = readCommit('HEAD~1');
     const upgrade = await deploy(['--upgrade', '--shards', '2', ...environment]);
     expect(upgrade.status, upgrade.output).toBe(0);
-    expect([script?.uploads, script?.tag]).toEqual([2, readCommit('HEAD')]);
+    expect([script?.uploads, script?.versions.at(-1)?.tag]).toEqual([2, readCommit('HEAD')]);
     expect(upgrade.output).toContain(execFileSync('git', ['log', '-1', '--format=%s'], { encoding: 'utf8' }).trim());
     expect(upgrade.output).toContain('npx wrangler rollback version-1 --name tessera-staging');
     expect(upgrade.output).toContain(
@@ -244,6 +245,38 @@ describe('an option without -- before it', () => {
 });
 
 describe('npm run upgrade', () => {
+  it('limits the mail of a month to twice that of the last 30 days, if it is more than the default and not set', async () => {
+    addDatabases(stage, 'tessera-staging');
+    const upgrade = (variables: Record<string, string> = {}) =>
+      deploy(['--upgrade', '--env', 'staging'], { MAIL_DOMAINS: 'example.com', ...variables });
+    const readLimit = () =>
+      stage.cloudflare.state.scripts.get('tessera-staging')?.bindings.find(({ name }) => name === 'MAIL_OUT_PER_MONTH')
+        ?.text;
+    expect((await deploy(['--env', 'staging'], { MAIL_DOMAINS: 'example.com' })).status).toBe(0);
+    Object.assign(stage.cloudflare.state.mailOfMonth, { recipients: 0, messages: 50_000 });
+    expect((await upgrade()).status).toBe(0);
+    expect(readLimit()).toBeUndefined();
+
+    Object.assign(stage.cloudflare.state.mailOfMonth, { recipients: 81_000, messages: 50_000 });
+    const set = await upgrade();
+    expect(set.output).toContain(
+      'MAIL_OUT_PER_MONTH=162000 (twice the mail of the last 30 days) is in .deploy.staging.vars.',
+    );
+    expect(readLimit()).toBe('162000');
+    // The file has it for later deployments, and for later upgrades.
+    Object.assign(stage.cloudflare.state.mailOfMonth, { recipients: 200_000 });
+    expect((await upgrade()).status).toBe(0);
+    expect(readLimit()).toBe('162000');
+  });
+
+  it('says what to set if it may not read what was sent', async () => {
+    addDatabases(stage, 'tessera-staging');
+    expect((await deploy(['--env', 'staging'])).status).toBe(0);
+    stage.cloudflare.state.denied.push(/analytics_engine/);
+    const { status, output } = await deploy(['--upgrade', '--env', 'staging']);
+    expect([status, output]).toEqual([0, expect.stringContaining('Set MAIL_OUT_PER_MONTH if')]);
+  });
+
   it('refuses if the Worker was never deployed', async () => {
     const never = await deploy(['--upgrade', '--env', 'staging']);
     expect([never.status, never.output]).toEqual([

@@ -16,6 +16,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readCommit } from '../../../dev/local/commit.ts';
+import { readMigrations } from '../../../dev/local/local-state.ts';
 import { freePorts, startServer } from '../../support/server.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -120,7 +122,11 @@ describe('beside a running `npm start`', () => {
 
   it('the server of a test serves HTTP and mail on ports of its own', async () => {
     await using server = await startServer();
-    expect((await server.call('GET', '/v1/health', undefined, null)).body).toMatchObject({ status: 'ok' });
+    expect((await server.call('GET', '/v1/health', undefined, null)).body).toMatchObject({
+      status: 'ok',
+      commit: readCommit(),
+      version_id: 'local',
+    });
     expect(await greeting(server.smtpPort)).toMatch(/^220 /);
     expect(await greeting(server.sinkPort)).toMatch(/^220 /);
     const ports = [Number(new URL(server.url).port), server.smtpPort, server.sinkPort];
@@ -164,12 +170,17 @@ describe('DIRECTORIES', () => {
 });
 
 describe('local state of another version', () => {
-  /** Writes state of another version. @param record content of the file beside the state, or null for none. */
-  function start(record: string | null, script = 'dev/local/start.ts') {
+  /**
+   * Writes state of another version, and starts this one on it.
+   * @param record content of the file beside the state, or null for none.
+   * @param maker content of the file that names the other version, or null for none.
+   */
+  function start(record: string | null, script = 'dev/local/start.ts', maker: object | null = null) {
     const state = mkdtempSync(join(scratch, 'state-'));
     const stores = script === 'dev/local/dev.ts' ? join(state, 'v3') : state;
     mkdirSync(join(stores, 'd1'), { recursive: true });
     if (record !== null) writeFileSync(join(stores, 'migrations.json'), record);
+    if (maker !== null) writeFileSync(join(stores, 'version.json'), JSON.stringify(maker));
     return new Promise<{ status: number | null; output: string; stores: string }>((resolve, reject) => {
       const env = { ...process.env, STATE_DIR: state, DEV_VARS: join(state, 'dev.vars') };
       freePorts().then((ports) => {
@@ -187,7 +198,7 @@ describe('local state of another version', () => {
       const { status, output, stores } = await start(null, script);
       expect([status, output.trim()]).toEqual([
         1,
-        `The local state in ${stores} is from an earlier version. Delete the folder (rm -r '${stores}'), or set STATE_DIR to another one.`,
+        `The local state in ${stores} is from before 0.2.0. It was left as it is. Move it away (mv '${stores}' '${stores}-old'), or set STATE_DIR to another folder.`,
       ]);
     },
   );
@@ -197,6 +208,19 @@ describe('local state of another version', () => {
     const { status, output, stores } = await start(record);
     expect(status).toBe(1);
     expect(output).toContain('(directory/0000_initial.sql, mailbox/0007_later.sql)');
+    expect(output).not.toContain('rm -r');
     expect(readFileSync(join(stores, 'migrations.json'), 'utf8')).toBe(record);
+  });
+
+  it('is refused if it is of a newer version, with the commit that can open it, and nothing is lost', async () => {
+    const record = JSON.stringify({ ...readMigrations(), 'mailbox/9999_later.sql': 'a hash' });
+    const maker = { version: '9.0.0', commit: '0123456789ab' };
+    const { status, output, stores } = await start(record, 'dev/local/start.ts', maker);
+    expect([status, output.trim()]).toEqual([
+      1,
+      `The local state in ${stores} is of a newer version than this checkout: it has the migrations mailbox/9999_later.sql. It was left as it is. Start it with 9.0.0 (git checkout 0123456789ab), or set STATE_DIR to another folder.`,
+    ]);
+    expect(readFileSync(join(stores, 'migrations.json'), 'utf8')).toBe(record);
+    expect(JSON.parse(readFileSync(join(stores, 'version.json'), 'utf8'))).toEqual(maker);
   });
 });

@@ -116,6 +116,8 @@ describe('a Worker with invalid settings', () => {
       {
         status: 'misconfigured',
         version: expect.any(String),
+        commit: expect.any(String),
+        version_id: 'local',
         unavailable: [],
         warnings: [],
         misconfigured: [

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type ApiDocument, findBreakingChanges } from '../../../dev/generate/api-changes.ts';
+import {
+  type ApiDocument,
+  findBreakingChanges,
+  judgeChanges,
+  readAcceptedChanges,
+} from '../../../dev/generate/api-changes.ts';
 import { listReleases, readReleasedDocument } from '../../../dev/generate/api-document.ts';
 
 const text = readReleasedDocument(listReleases().at(-1) ?? '');
@@ -62,5 +67,38 @@ describe('the comparison of two API documents', () => {
       'GET /v1/health: version in the answer 200 may be absent now.',
       'GET /v1/health: version in the answer 200 may be null now.',
     ]);
+  });
+});
+
+describe('the gate', () => {
+  const [gone, lower] = ['GET /v1/a is gone.', 'GET /v1/b: maximum of the query parameter limit is 10 now.'];
+  const changelog = `# Changelog
+
+## 0.3.0, unreleased
+
+### Breaking changes of the API
+
+- \`${gone}\` Use GET /v1/c.
+
+### Mail
+
+- \`GET /v1/d is gone.\`
+
+## 0.2.0, 2026-11-23
+
+### Breaking changes of the API
+
+- \`${lower}\` Earlier.
+`;
+  it('passes only breaking changes that the newest section of the changelog lists', () => {
+    expect(readAcceptedChanges(changelog)).toEqual([gone]);
+    expect(judgeChanges([gone], readAcceptedChanges(changelog))).toEqual([]);
+    expect(judgeChanges([gone, lower], readAcceptedChanges(changelog))).toEqual([
+      `not listed in CHANGELOG.md: ${lower}`,
+    ]);
+    expect(judgeChanges([gone], readAcceptedChanges('# Changelog\n\n## 0.3.0, unreleased\n'))).toHaveLength(1);
+  });
+  it('fails on a listed change that is none, as after a correction', () => {
+    expect(judgeChanges([], [gone])).toEqual([`listed in CHANGELOG.md, but not a change: ${gone}`]);
   });
 });

@@ -111,6 +111,37 @@ it('a domain whose delivery events do not arrive is named after an hour or two, 
   expect(await findProblems()).toEqual([]);
 });
 
+describe('mail that waits', () => {
+  it('for a consumer is told apart from mail that waits for its server', async () => {
+    await env.DIRECTORY.exec('DELETE FROM mail_queue');
+    const now = Date.now();
+    const insert = `INSERT INTO mail_queue (outbox_id, destination, user_id, kind, size_bytes, queued_at, held, queued, deferred, next_attempt_at)
+      VALUES (?, 'far.test', 'u', 'message', 1, ?, 0, ?, ?, ?)`;
+    const add = (queued: number, deferred: number, nextAttemptAt: number) =>
+      env.DIRECTORY.prepare(insert).bind(crypto.randomUUID(), now, queued, deferred, nextAttemptAt).run();
+    await add(0, 3, now + HOUR_MS);
+    await add(1, 0, now - 1_000);
+    const readWaiting = async () => (await read('/v1/outbound/sending')).waiting;
+    expect(await readWaiting()).toMatchObject({ for_consumer: 1, for_server: 3, consumers_max: null });
+    expect(await findWarnings()).toEqual([]);
+    await add(2, 4, now - 10 * 60_000);
+    env = { ...env, MAIL_CONSUMERS: '2' } as unknown as Env;
+    expect(await readWaiting()).toMatchObject({
+      ...{ for_consumer: 7, for_server: 3, consumers_max: 2, diagnosis: 'too_few_consumers' },
+      hints: expect.any(Number),
+    });
+    const [warning] = await findWarnings();
+    expect(warning).toMatchObject({ name: 'MAIL_CONSUMERS', message: expect.stringContaining('Raise MAIL_CONSUMERS') });
+    const metrics = new Request('http://localhost/v1/metrics', { headers: { authorization: 'Bearer root-of-tests' } });
+    const text = await (
+      await worker.fetch(metrics as Request<unknown, IncomingRequestCfProperties>, env, createExecutionContext())
+    ).text();
+    expect(text).toContain('tessera_mail_waiting{for="consumer"} 7\n');
+    expect(text).toContain('tessera_mail_waiting{for="server"} 3\n');
+    await env.DIRECTORY.exec('DELETE FROM mail_queue');
+  });
+});
+
 describe('the limit of the installation per month', () => {
   it('counts recipients of Email Service once, with their price, in shares of each mailbox', async () => {
     const [ann, ben] = [await register(), await register()];

@@ -1,8 +1,10 @@
 /** Messages over the limit of Email Service: refused before anything is stored, or sent by another transport of the list. */
 import { env as bindings } from 'cloudflare:test';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { UserPrincipal } from '../../../workers/identity/index.ts';
 import { registerAccount } from '../../../workers/mail/accounts/accounts.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
+import { toSession } from '../../../workers/mail/jmap/objects/session.ts';
 import { sendDue } from '../../../workers/mail/outbound/send-due.ts';
 import type { Sender } from '../../../workers/mail/outbound/submission/sender-address.ts';
 import { submitMessage } from '../../../workers/mail/outbound/submission/submit-message.ts';
@@ -36,6 +38,9 @@ beforeEach(async () => {
   } as unknown as Env;
   sender = await register();
 });
+
+// biome-ignore lint/suspicious/noExplicitAny: the session of a JMAP client
+type Json = any;
 
 const MB = 1_000_000;
 /** Two files, because one in a request has at most 5 MB. */
@@ -101,4 +106,29 @@ it('the profile shows the limit of mail to other servers beside that of the acco
   expect(outside).toBeGreaterThan(3.7 * MB);
   expect((await submit(outside - 57, 'bob@far.test')).ok).toBe(true);
   expect(await limits('email-service, smtp://relay.test')).toEqual([account, account]);
+});
+
+it('a JMAP client is told the limit of the way of the mail, and of an upload what the server takes', async () => {
+  const readLimits = async () => {
+    const user = { userId: sender.userId, userName: 'ann', email: sender.email } as unknown as UserPrincipal;
+    const session = await toSession(env, user, new Request('http://localhost/v1/jmap/session'));
+    const { accounts, capabilities, state } = session as Json;
+    const { maxSizeAttachmentsPerEmail: attachments } =
+      accounts[sender.userId].accountCapabilities['urn:ietf:params:jmap:mail'];
+    return {
+      state,
+      attachments,
+      upload: capabilities['urn:ietf:params:jmap:core'].maxSizeUpload,
+    };
+  };
+  const throughService = await readLimits();
+  const { outside_attachment_limit_bytes: outside } = value(await readProfile(env, sender.userId));
+  expect(throughService).toMatchObject({ attachments: outside, upload: 40 * 1024 * 1024 });
+  value(await submit(throughService.attachments, 'bob@far.test'));
+  expect((await submit(throughService.attachments + 128 * 1024, 'bob@far.test')).ok).toBe(false);
+
+  env = { ...env, MAIL_TRANSPORT: 'email-service, smtp://127.0.0.1:9?tls=off' } as unknown as Env;
+  const throughRelay = await readLimits();
+  expect(throughRelay.attachments).toBe(30 * 1024 * 1024);
+  expect(throughRelay.state).not.toBe(throughService.state);
 });

@@ -2,12 +2,14 @@
 
 import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, it } from 'vitest';
-import { nextAlarmAt, runWakes } from '../../../durable-objects/mail/alarm/wakes.ts';
+import { nextAlarmAt, runWakes, saveSnapshot } from '../../../durable-objects/mail/alarm/wakes.ts';
 import type { MailboxJobs } from '../../../durable-objects/mail/contract/jobs.ts';
 import { createMemory } from '../../../durable-objects/mail/database/memory.ts';
 import { addGarbage, type Database, readMailbox } from '../../../durable-objects/mail/database/store.ts';
 import { acceptIncoming, deferIncoming } from '../../../durable-objects/mail/incoming/incoming-store.ts';
 import { insertSubscription } from '../../../durable-objects/mail/jmap/push-store.ts';
+import { createFolder } from '../../../durable-objects/mail/messages/folder-store.ts';
+import { nextSnapshotAt } from '../../../durable-objects/mail/messages/snapshot-store.ts';
 import { addLesson } from '../../../durable-objects/mail/messages/spam-lesson-store.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 
@@ -38,7 +40,12 @@ const failing = (broken: Partial<MailboxJobs>): MailboxJobs => ({
   ...broken,
 });
 
-const at = (now: number, memory = createMemory()) => ({ memory, now: () => now, ledgerDelayMs: LEDGER_DELAY_MS });
+const at = (now: number, memory = createMemory()) => ({
+  memory,
+  now: () => now,
+  ledgerDelayMs: LEDGER_DELAY_MS,
+  hintWaitMs: 60_000,
+});
 
 it('a mailbox without work needs no alarm', async () => {
   await inMailbox(({ sql }) => expect(nextAlarmAt(at(NOW), sql)).toBeNull());
@@ -143,5 +150,23 @@ it('work that remains due is repeated with a growing pause', async () => {
       now = next;
     }
     expect(pauses).toEqual([50, 100]);
+  });
+});
+
+it('a change that is made while a snapshot is written is left for the next one', async () => {
+  await inMailbox(async (database) => {
+    const { sql } = database;
+    createFolder(sql, 'Before', NOW);
+    let pages = 0;
+    const saving = failing({
+      saveSnapshot: async () => {
+        if (pages++ === 0) createFolder(sql, 'Meanwhile', NOW + 1);
+      },
+    });
+    await saveSnapshot({ database, jobs: saving });
+    expect(pages).toBeGreaterThan(0);
+    expect(nextSnapshotAt(sql)).not.toBeNull();
+    await saveSnapshot({ database, jobs: failing({}) });
+    expect(nextSnapshotAt(sql)).toBeNull();
   });
 });

@@ -23,7 +23,22 @@ async function readHealth(changes: Record<string, unknown> = {}): Promise<Report
 afterEach(() => vi.restoreAllMocks());
 
 it('is ok without a finding', async () => {
-  expect(await readHealth()).toEqual({ httpStatus: 200, status: 'ok', version: expect.any(String), warnings: [] });
+  expect(await readHealth()).toEqual({
+    httpStatus: 200,
+    status: 'ok',
+    version: expect.any(String),
+    commit: 'unknown',
+    version_id: expect.any(String),
+    warnings: [],
+  });
+});
+
+it('says which version, commit and deployed version of the Worker runs, also if it is not well', async () => {
+  const VERSION = { id: 'f1e2', tag: '0123456789ab', timestamp: '' };
+  const runs = { version: expect.stringMatching(/^\d+\.\d+\.\d+(-dev)?$/), commit: '0123456789ab', version_id: 'f1e2' };
+  expect(await readHealth({ VERSION })).toMatchObject({ status: 'ok', ...runs });
+  expect(await readHealth({ VERSION, ROOT_TOKEN: '' })).toMatchObject({ status: 'misconfigured', ...runs });
+  expect(await readHealth({ VERSION: undefined })).toMatchObject({ commit: 'unknown', version_id: 'unknown' });
 });
 
 it('names each missing secret', async () => {

@@ -54,7 +54,8 @@ it('is the same in the Worker and in the object that it calls', async () => {
 function deployed(changes: Record<string, string> = {}) {
   const points: AnalyticsEngineDataPoint[] = [];
   const COUNTERS = { writeDataPoint: (point: AnalyticsEngineDataPoint) => void points.push(point) };
-  return { points, deployment: { ...env, LOCAL: '', COUNTERS, ...changes } as unknown as Env };
+  const VERSION = { id: 'v1', tag: '', timestamp: '' };
+  return { points, deployment: { ...env, LOCAL: '', COUNTERS, VERSION, ...changes } as unknown as Env };
 }
 
 it('counts each failure, and one of ten successes with the weight of ten', () => {
@@ -65,9 +66,9 @@ it('counts each failure, and one of ten successes with the weight of ten', () =>
   countOperation(deployment, 'score_write', 'failed', 7);
   runInvocation(deployment, TRACE, () => countError('blob_lost'));
   expect(points).toEqual([
-    { indexes: ['storage_read'], blobs: ['operations', 'storage_read', 'ok'], doubles: [10, 300] },
-    { indexes: ['score_write'], blobs: ['operations', 'score_write', 'failed'], doubles: [1, 7] },
-    { indexes: ['blob_lost'], blobs: ['errors', 'blob_lost', ''], doubles: [1, 0] },
+    { indexes: ['storage_read'], blobs: ['operations', 'storage_read', 'ok', 'v1'], doubles: [10, 300] },
+    { indexes: ['score_write'], blobs: ['operations', 'score_write', 'failed', 'v1'], doubles: [1, 7] },
+    { indexes: ['blob_lost'], blobs: ['errors', 'blob_lost', '', 'v1'], doubles: [1, 0] },
   ]);
 });
 

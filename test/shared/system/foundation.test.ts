@@ -16,7 +16,13 @@ describe('the server', () => {
     const { status, body, headers } = await server.call('GET', '/v1/health', undefined, null);
     expect({ status, body }).toEqual({
       status: 200,
-      body: { status: 'ok', version: expect.any(String), warnings: [] },
+      body: {
+        status: 'ok',
+        version: expect.any(String),
+        commit: expect.any(String),
+        version_id: 'local',
+        warnings: [],
+      },
     });
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });

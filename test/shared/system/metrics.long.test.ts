@@ -49,10 +49,13 @@ it('documents alert rules that name only metrics that exist', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
   const rules = /```yaml\n(groups:\n[\s\S]*?)```/.exec(page)?.[1] ?? '';
   writeFileSync(join(scratch, 'rules.yml'), rules);
-  expect(promtool(['check', 'rules', 'rules.yml'])).toContain('SUCCESS: 10 rules found');
+  const count = rules.split('- alert:').length - 1;
+  expect(promtool(['check', 'rules', 'rules.yml'])).toContain(`SUCCESS: ${count} rules found`);
   const text = await scrape('text/plain');
   // Compare by TYPE lines, because error counters have a sample only after the first error.
   const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
   const used = new Set([...rules.matchAll(/\btessera_\w+/g)].map(([name]) => name));
-  expect([...used].filter((name) => !known.has(name))).toEqual([]);
+  // The samples of a histogram have an end that its TYPE line lacks.
+  const isKnown = (name: string) => known.has(name) || known.has(name.replace(/_bucket$/, ''));
+  expect([...used].filter((name) => !isKnown(name))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { awaitMessage, registerUser, until } from '../../support/mail/mail.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
@@ -53,10 +54,45 @@ it('count operations by outcome, and have the form that the client accepts', asy
   expect(samples.get('tessera_mail_recipients_waiting{state="deferred"}')).toBe(0);
   expect(samples.get('tessera_database_bytes{database="DIRECTORY"}')).toBeGreaterThan(100_000);
   expect(samples.get('tessera_cost_estimate_dollars')).toBeGreaterThan(0);
+  const bucketOf = (le: string) =>
+    samples.get(`tessera_operation_duration_seconds_bucket{operation="score_read",outcome="ok",le="${le}"}`);
+  const bounds = ['0.01', '0.025', '0.05', '0.1', '0.25', '0.5', '1', '2.5', '5', '10', '+Inf'].map(bucketOf);
+  expect(bounds.at(-1)).toBe(3);
+  expect([...bounds].sort((a, b) => (a ?? -1) - (b ?? -1))).toEqual(bounds);
+  expect(samples.get('tessera_operation_duration_seconds_count{operation="score_read",outcome="ok"}')).toBe(3);
   const open = await scrape(OPEN_METRICS);
+  expect(open.text).toContain('# TYPE tessera_operation_duration_seconds histogram\n');
   expect([open.type, open.text.endsWith('\n# EOF\n')]).toEqual([`${OPEN_METRICS}; charset=utf-8`, true]);
   expect(open.text).toContain('# TYPE tessera_operations counter\n');
   expect(plain.text).toContain('# TYPE tessera_operations_total counter\n');
+});
+
+it('say how fast the stores answer, what waits, and how old the copies for disasters are', async () => {
+  const before = readSamples((await scrape()).text);
+  for (const store of ['DIRECTORY', 'OBJECTS_0', 'BLOBS', 'BLOBS_2'])
+    expect(before.get(`tessera_store_seconds{store="${store}"}`)).toBeGreaterThanOrEqual(0);
+  for (const queue of ['MAIL_OUTBOUND', 'STORAGE_TASKS'])
+    expect(before.get(`tessera_queue_messages{queue="${queue}"}`)).toBeGreaterThanOrEqual(0);
+  expect(before.get('tessera_copies_missing{database="OBJECTS_0"}')).toBe(0);
+  expect(before.get('tessera_journal_lag_seconds{database="OBJECTS_0"}')).toBe(0);
+  expect(before.has('tessera_snapshot_age_seconds{database="OBJECTS_0"}')).toBe(false);
+  const { accessKeyId, secretAccessKey } = await server.createAccessKey('lag');
+  const s3 = new S3Client({
+    endpoint: server.url,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+  });
+  await s3.send(new CreateBucketCommand({ Bucket: 'lagging' }));
+  await s3.send(new PutObjectCommand({ Bucket: 'lagging', Key: 'a', Body: 'x' }));
+  const lagging = readSamples((await scrape()).text);
+  expect(lagging.get('tessera_journal_lag_seconds{database="OBJECTS_0"}')).toBeGreaterThan(0);
+  expect((await server.call('POST', '/v1/storage/snapshot', {})).status).toBe(200);
+  expect((await server.call('POST', '/v1/storage/doubt', {})).status).toBe(200);
+  const after = readSamples((await scrape()).text);
+  expect(after.get('tessera_journal_lag_seconds{database="OBJECTS_0"}')).toBe(0);
+  for (const database of ['DIRECTORY', 'OBJECTS_0'])
+    expect(after.get(`tessera_snapshot_age_seconds{database="${database}"}`)).toBeLessThan(600);
 });
 
 it('have the trace of a request in the log of the Worker and of the queue consumer', async () => {
@@ -91,7 +127,15 @@ it('come from Analytics Engine where there is one, and only the counters are mis
     queries.push({ authorization: request.headers.authorization, sql: Buffer.concat(chunks).toString() });
     if (isDown) return response.writeHead(500).end();
     const rows = [
-      { name: 'operations', label: 'mail_read', outcome: 'ok', count: '1200000', ms: 36000000 },
+      {
+        name: 'operations',
+        label: 'mail_read',
+        outcome: 'ok',
+        count: '1200000',
+        ms: 36000000,
+        at4: '900000',
+        at5: 1100000,
+      },
       { name: 'errors', label: 'blob_lost', outcome: '', count: 2, ms: 0 },
     ];
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: rows, rows: 2 }));
@@ -104,6 +148,11 @@ it('come from Analytics Engine where there is one, and only the counters are mis
     const samples = readSamples((await scrape()).text);
     expect(samples.get('tessera_operations_total{operation="mail_read",outcome="ok"}')).toBe(1_200_000);
     expect(samples.get('tessera_operation_seconds_total{operation="mail_read",outcome="ok"}')).toBe(36_000);
+    const bucket = 'tessera_operation_duration_seconds_bucket{operation="mail_read",outcome="ok"';
+    expect(samples.get(`${bucket},le="0.25"}`)).toBe(900_000);
+    expect(samples.get(`${bucket},le="0.5"}`)).toBe(1_100_000);
+    expect(samples.get(`${bucket},le="+Inf"}`)).toBe(1_200_000);
+    expect(queries[0]?.sql).toContain('sum(if(double2 <= 250 * double1, _sample_interval * double1, 0)) AS at4');
     expect(samples.get('tessera_errors_total{event="blob_lost"}')).toBe(2);
     // Expected dollars per million operations: 0.30 for the request, 0.04 for 2 ms, 0.15 for the call of a Durable Object, 0.025 for a
     // tenth of a data point.

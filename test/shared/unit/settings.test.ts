@@ -91,6 +91,7 @@ const BAD: Record<string, readonly string[]> = {
   MAIL_LEASE_SECONDS: ['-5', '0'],
   MAIL_LEDGER_SECONDS: ['0', 'daily'],
   SMTP_TIMEOUT_SECONDS: ['0', '5s'],
+  MAIL_CONSUMERS: ['0', '251', 'many'],
   MAIL_HINTS: ['gone'],
   DNS_OVER_HTTPS_URL: ['1.1.1.1', 'ftp://dns.example', 'https://user:secret@dns.example/'],
   ARC_TRUSTED_SEALERS: ['a..b', 'list example'],

@@ -20,11 +20,23 @@ export interface FaultPlan {
   calls: number;
   /** Name of the call that failed. */
   hit: string | null;
-  /** Work to run just before the chosen call. */
+  /** Work to run just before the chosen call, whatever its fault. */
   meanwhile?: () => Promise<unknown>;
+  /** When a late call takes effect. Default: after `LATE_MS`. */
+  lateness?: Promise<unknown>;
+  /** Resolves when a late call has taken effect. */
+  late?: Promise<unknown>;
+  /** Whether a call was made that never answers. */
+  isSilent?: boolean;
+  /** Whether the invocation has ended, so that every further call fails. */
+  isOver?: boolean;
 }
 
-const never = () => new Promise<never>(() => {});
+function never(plan: FaultPlan): Promise<never> {
+  plan.isSilent = true;
+  return new Promise<never>(() => {});
+}
+
 const LATE_MS = 150;
 
 async function callWithFault<T>(
@@ -35,9 +47,11 @@ async function callWithFault<T>(
 ): Promise<T> {
   const call = plan.calls++;
   // After a power cut, every further call fails too.
-  if (plan.how.startsWith('cut') && plan.at !== null && call > plan.at) throw new Error(`the power is off: ${name}`);
+  const isOff = plan.how.startsWith('cut') && plan.at !== null && call > plan.at;
+  if (isOff || plan.isOver) throw new Error(`the power is off: ${name}`);
   if (call !== plan.at) return await work();
   plan.hit = name;
+  await plan.meanwhile?.();
   switch (plan.how) {
     case 'cut before':
       throw new Error(`the power went before ${name}`);
@@ -50,20 +64,18 @@ async function callWithFault<T>(
       await work();
       throw new Error(`Network connection lost after ${name}`);
     case 'hang before':
-      return await never();
+      return await never(plan);
     case 'hang after':
       await work();
-      return await never();
+      return await never(plan);
     case 'late':
       // Let the call take effect after its caller has given up.
-      await new Promise((resolve) => setTimeout(resolve, LATE_MS));
-      await work().catch(() => {});
-      return await never();
+      plan.late = (plan.lateness ?? new Promise((resolve) => setTimeout(resolve, LATE_MS))).then(work).catch(() => {});
+      return await never(plan);
     case 'half':
       if (half) return await half();
       throw new Error(`injected before ${name}`);
     case 'meanwhile':
-      await plan.meanwhile?.();
       return await work();
   }
 }
@@ -74,6 +86,7 @@ export function faultyDatabase(database: D1Database, plan: FaultPlan): D1Databas
     const wrapped = {
       bind: (...values: unknown[]) => wrap(statement.bind(...values)),
       all: () => callWithFault(plan, 'd1.all', () => statement.all()),
+      raw: () => callWithFault(plan, 'd1.raw', () => statement.raw()),
       run: () => callWithFault(plan, 'd1.run', () => statement.run()),
       first: (...names: string[]) => callWithFault(plan, 'd1.first', () => statement.first(...(names as [string]))),
     } as unknown as D1PreparedStatement;

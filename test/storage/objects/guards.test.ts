@@ -1,16 +1,32 @@
 /** Guards of storage's background work that matter only if a second thing happens: a later look, a silent location, a late change. */
 import { env } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { slotOf } from '../../../workers/storage/domain/slots.ts';
 import { toBlobKey } from '../../../workers/storage/engine/blobs/locations.ts';
 import type { Bucket, Engine } from '../../../workers/storage/engine/index.ts';
 import type { EngineContext } from '../../../workers/storage/engine/model/context.ts';
-import { collectUploads, emptyCollectReport } from '../../../workers/storage/maintenance/collect.ts';
+import { collectBlobs, collectUploads, emptyCollectReport } from '../../../workers/storage/maintenance/collect.ts';
 import { isLifecycleDue, runLifecycle } from '../../../workers/storage/maintenance/lifecycle.ts';
+import { moveSlot } from '../../../workers/storage/maintenance/move-slot.ts';
+import { rebuildShard } from '../../../workers/storage/maintenance/rebuild.ts';
 import { scrubStep } from '../../../workers/storage/maintenance/scrub.ts';
 import { emptyScrubReport } from '../../../workers/storage/maintenance/scrub-report.ts';
+import { isShardReady } from '../../../workers/storage/maintenance/shard-trust.ts';
+import { snapshotShard } from '../../../workers/storage/maintenance/snapshot.ts';
 import { parseLifecycle } from '../../../workers/storage/s3/documents/lifecycle-document.ts';
 import { type FaultPlan, faultyBucket, faultyDatabases } from './faults.ts';
-import { METADATA, makeBucket, makeEngine, patternOf, put, value, wipe } from './harness.ts';
+import {
+  expectContent,
+  failure,
+  loseDatabase,
+  METADATA,
+  makeBucket,
+  makeEngine,
+  patternOf,
+  put,
+  value,
+  wipe,
+} from './harness.ts';
 
 beforeEach(wipe);
 
@@ -147,4 +163,41 @@ test('an abandoned upload is not ended while its slot moves', async () => {
   await setSlots('o');
   await collectUploads(context, 0, emptyCollectReport());
   expect(await database.prepare('SELECT state FROM upload').first('state')).toBe('aborted');
+});
+
+test('a write is not acknowledged if its database is away from the commit on', async () => {
+  const { engine } = makeEngine();
+  const bucket = await makeBucket(engine);
+  for (const [at, isThere] of [
+    ['cut before', false],
+    ['cut after', true],
+  ] as const) {
+    const plan: FaultPlan = { at: 0, how: at, calls: 0, hit: null };
+    const { OBJECTS_0 } = faultyDatabases(plan);
+    const faulty = makeEngine({ bindings: { OBJECTS_0 }, limits: { databaseTimeoutMs: 500 } }).engine;
+    const body = patternOf(100);
+    const outcome = await faulty.putObject({ bucket, name: at, body, size: body.length, metadata: METADATA });
+    expect(plan.hit).toBe('d1.batch');
+    expect(failure(outcome)).toMatchObject({ kind: 'unavailable' });
+    expect((await engine.getVersion(bucket, at)).ok).toBe(isThere);
+  }
+});
+
+test('bytes that a shard shares with a lost one stay until that is rebuilt', async () => {
+  let now = Date.now();
+  const { engine, context } = makeEngine({ shards: 2, limits: { bucketSpread: 1 }, now: () => now });
+  for (const shard of [0, 1]) expect(await isShardReady(context, shard)).toBe(true);
+  const bucket = await makeBucket(engine);
+  const from = bucket.placement.shards[slotOf('x')] ?? 0;
+  const to = 1 - from;
+  await put(engine, bucket, 'x', patternOf(40_000));
+  expect(await moveSlot(context, bucket.bucketId, slotOf('x'), to)).toMatchObject({ ok: true });
+  await snapshotShard(context, to);
+  await loseDatabase(context, to);
+  now += 2 * HOUR;
+  const report = emptyCollectReport();
+  while (await collectBlobs(context, from, report));
+  expect(report.blobs_removed).toBe(1);
+  expect(await rebuildShard(context, to)).toMatchObject({ ok: true, isDone: true });
+  await expectContent(engine, value(await engine.getBucket(bucket.name)), 'x', patternOf(40_000));
 });

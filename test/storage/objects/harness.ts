@@ -180,6 +180,8 @@ export async function wipe(): Promise<void> {
     context.directory.prepare('DELETE FROM bucket'),
     context.directory.prepare('DELETE FROM storage_quota'),
     context.directory.prepare('DELETE FROM storage_job'),
+    context.directory.prepare('DELETE FROM orphan'),
+    context.directory.prepare('DELETE FROM collector'),
   ]);
   for (const location of [...context.locations, SPARE_BLOBS]) {
     for (;;) {

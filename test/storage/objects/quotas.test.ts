@@ -12,6 +12,7 @@ import { addUsage, measureBucket, NO_USAGE } from '../../../workers/storage/engi
 import { writeJournal } from '../../../workers/storage/maintenance/journal.ts';
 import { moveSlot } from '../../../workers/storage/maintenance/move-slot.ts';
 import { rebuildShard } from '../../../workers/storage/maintenance/rebuild.ts';
+import { type Intercept, interceptCalls } from '../../support/two-workers.ts';
 import {
   countRows,
   expectSound,
@@ -244,4 +245,72 @@ test('quotas hold after an interrupted distribution, a restored DIRECTORY and a 
   value(await tryPut(engine, bucket, 'c', 1_000));
   await forgetQuota(context, ofBucket(bucket));
   expect(await countRows(context, 'quota')).toBe(0);
+});
+
+/** Opens once, for all that wait. */
+function makeGate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open: () => open(), opened };
+}
+
+test('two workers that distribute the same rest do not grant it twice', async () => {
+  let now = Date.now();
+  const options = { shards: 2, limits: { bucketSpread: 2 }, now: () => now };
+  const { engine, context } = makeEngine(options);
+  const bucket = await makeBucket(engine);
+  value(await setQuota(context, ofBucket(bucket), { bytes: 1_000, objects: null }));
+  const [isLate, isFrozen, isGranted, isDone] = [makeGate(), makeGate(), makeGate(), makeGate()];
+  /** An engine that runs `around` with the number of each batch of a shard, and `onDirectory` before each call of DIRECTORY. */
+  const worker = (
+    around: (batch: string, call: () => Promise<unknown>) => Promise<unknown>,
+    onDirectory = () => {},
+  ) => {
+    const DIRECTORY = new Proxy(context.directory, {
+      get(database, name) {
+        if (name === 'prepare') onDirectory();
+        return Reflect.get(database, name).bind(database);
+      },
+    });
+    const bindings = context.shards.map((database, shard) => {
+      let batches = 0;
+      const intercept: Intercept = (_, call) => around(`${shard} ${batches++}`, call) as never;
+      return [`OBJECTS_${shard}`, interceptCalls(database, intercept, ['batch'])] as const;
+    });
+    return makeEngine({ ...options, bindings: { DIRECTORY, ...Object.fromEntries(bindings) } }).engine;
+  };
+  // A shard refuses the upload first. Then both shares are frozen, then both are granted.
+  let lateFrozen = 0;
+  const first = worker(
+    async (batch, call) => {
+      const isFreeze = batch === '0 1' || batch === '1 0';
+      if (isFreeze) {
+        isLate.open();
+        await isFrozen.opened;
+      }
+      if (batch === '1 1') await isDone.opened;
+      const answer = await call();
+      if (isFreeze) lateFrozen++;
+      if (batch === '0 2') isGranted.open();
+      return answer;
+    },
+    // It gives its lease back, without a grant.
+    () => void (lateFrozen === 2 && isGranted.open()),
+  );
+  let frozen = 0;
+  const second = worker(async (batch, call) => {
+    if (batch === '0 1' || batch === '1 2') await isGranted.opened;
+    const answer = await call();
+    if ((batch === '0 0' || batch === '1 1') && ++frozen === 2) isFrozen.open();
+    if (batch === '1 2') isDone.open();
+    return answer;
+  });
+  const early = tryPut(first, bucket, nameIn(bucket, 0), 600);
+  await isLate.opened;
+  now += 60_000;
+  const outcomes = await Promise.all([early, tryPut(second, bucket, nameIn(bucket, 1), 600)]);
+  expect(outcomes.filter(({ ok }) => ok)).toHaveLength(1);
+  expect(value(await getQuota(context, ofBucket(bucket)))?.used.bytes).toBe(600);
 });

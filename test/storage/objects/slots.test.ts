@@ -175,7 +175,7 @@ test('a move interrupted at any batch is finished later', async () => {
   const slot = slotOf('x');
   await put(engine, bucket, 'x', patternOf(40_000));
   let deaths = 0;
-  // Cut the power after each shard batch. `npm run test:long -- power-cuts` does so at every call, before and after it takes
+  // Cut the power after each shard batch. `npm run test:long -- background-ring` does so at every call, before and after it takes
   // effect.
   for (let calls = 0; ; calls++) {
     const from = value(await engine.getBucket(bucket.name)).placement.shards[slot] ?? 0;

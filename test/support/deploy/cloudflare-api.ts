@@ -5,8 +5,9 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ApiAnswer, answerApi } from './cloudflare-routes.ts';
+import { answerApi } from './cloudflare-routes.ts';
 import { type CloudflareState, newState } from './cloudflare-state.ts';
+import type { ApiAnswer } from './cloudflare-versions.ts';
 
 export interface CloudflareStandIn extends AsyncDisposable {
   readonly url: string;
@@ -17,6 +18,15 @@ export interface CloudflareStandIn extends AsyncDisposable {
   readonly domainWrites: { override_existing_origin: boolean; override_existing_dns_record: boolean }[];
   /** Called with `METHOD path` before a request is answered. */
   onRequest: (request: string) => void;
+  /** Says what Time Travel does. */
+  setTimeTravel(travel: TimeTravel): void;
+}
+
+export interface TimeTravel {
+  /** Called before a bookmark of a database is answered. */
+  onBookmark(name: string): Promise<void>;
+  /** Called before the database counts as put back. */
+  onRestore(name: string): Promise<void>;
 }
 
 /** A DKIM record that is longer than one string of a TXT record can be. */
@@ -26,6 +36,7 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
   const state = newState();
   const requests: string[] = [];
   const domainWrites: CloudflareStandIn['domainWrites'] = [];
+  let travel: TimeTravel = { onBookmark: async () => undefined, onRestore: async () => undefined };
   const server = createServer(async (request, response) => {
     const body = await readBody(request);
     const url = new URL(request.url ?? '/', 'http://stand-in');
@@ -34,10 +45,19 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
     requests.push(line);
     standIn.onRequest(line);
     if (/^PUT .*\/domains\/records$/.test(line)) domainWrites.push(JSON.parse(body));
-    const isDenied = state.denied.some((pattern) => pattern.test(line));
-    const answer: ApiAnswer = isDenied
-      ? { status: 403, code: 10000, message: 'Authentication error' }
-      : answerApi(state, request.method ?? 'GET', url, body, String(request.headers['cf-r2-jurisdiction'] ?? ''));
+    if (state.denied.some((pattern) => pattern.test(line)))
+      return send(response, { status: 403, code: 10000, message: 'Authentication error' });
+    if (line.endsWith('/graphql')) return void response.end(JSON.stringify({ data: state.usage }));
+    if (line.endsWith('/analytics_engine/sql')) {
+      // Analytics Engine's SQL API answers without an envelope.
+      const data = body.includes(' AS version') ? state.counted : [state.mailOfMonth];
+      return void response.end(JSON.stringify({ meta: [], data, rows: data.length }));
+    }
+    const [, database = '', act] = /\/d1\/database\/([^/]+)\/time_travel\/(\w+)$/.exec(line) ?? [];
+    if (act === 'bookmark') await travel.onBookmark(nameOf(state, database));
+    if (act === 'restore') await travel.onRestore(nameOf(state, database));
+    const jurisdiction = String(request.headers['cf-r2-jurisdiction'] ?? '');
+    const answer = answerApi(state, request.method ?? 'GET', url, body, jurisdiction);
     send(response, answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -47,6 +67,9 @@ export async function startCloudflare(): Promise<CloudflareStandIn> {
     requests,
     domainWrites,
     onRequest: () => undefined,
+    setTimeTravel(by) {
+      travel = by;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -80,7 +103,20 @@ function answerHost(state: CloudflareState, line: string, request: IncomingMessa
       .end(JSON.stringify({ dns_records }));
     return;
   }
-  response.writeHead(state.health.status, { 'content-type': 'application/json' }).end(state.health.body);
+  const { status, body } = healthFor(state, String(request.headers['cloudflare-workers-version-overrides'] ?? ''));
+  response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+}
+
+const nameOf = (state: CloudflareState, uuid: string): string =>
+  [...state.databases.values()].find((database) => database.uuid === uuid)?.name ?? '';
+
+/** The health of a version that the override header names. It has no effect if the version is not in the deployment. */
+function healthFor(state: CloudflareState, header: string): { status: number; body: string } {
+  const [, worker = '', version = ''] = /^([\w-]+)="([^"]+)"$/.exec(header) ?? [];
+  const deployed = state.scripts.get(worker)?.deployments[0]?.versions ?? [];
+  if (!deployed.some(({ version_id }) => version_id === version)) return state.health;
+  const own = state.healthOf.get(version);
+  return own ?? { status: 200, body: JSON.stringify({ status: 'ok', version_id: version }) };
 }
 
 function send(response: ServerResponse, { status, result, code, message }: ApiAnswer): void {

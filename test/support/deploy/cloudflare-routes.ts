@@ -3,38 +3,26 @@ import {
   ACCOUNT_ID,
   type CloudflareState,
   newDatabase,
-  newScript,
   type Script,
   type StoredDatabase,
   type StoredSubscription,
   ZONE_ID,
 } from './cloudflare-state.ts';
+import {
+  type ApiAnswer,
+  type Call,
+  createDeployment,
+  type Handler,
+  listDeployments,
+  listVersions,
+  NOT_FOUND,
+  parse,
+  showVersion,
+  UNKNOWN_SCRIPT,
+  upload,
+} from './cloudflare-versions.ts';
 
-export type ApiAnswer = {
-  readonly status?: number;
-  readonly result?: unknown;
-  readonly code?: number;
-  readonly message?: string;
-};
-
-type Handler = (call: Call) => ApiAnswer;
-
-interface Call {
-  readonly state: CloudflareState;
-  readonly method: string;
-  readonly url: URL;
-  readonly body: string;
-  /** Prefix of bucket names in the state: '' or, in the jurisdiction EU, `eu/`. */
-  readonly bucketPrefix: string;
-  /** Parts of the path that the route's pattern captures. */
-  readonly parts: readonly string[];
-}
-
-const UNKNOWN_SCRIPT: ApiAnswer = { status: 404, code: 10007, message: 'This Worker does not exist on your account.' };
-const NOT_FOUND: ApiAnswer = { status: 404, code: 7404, message: 'Not found' };
 const EMPTY: Handler = () => ({ result: {} });
-
-const parse = <T>(body: string): T => JSON.parse(body) as T;
 
 /** Answers a paged list whose rows are all on the first page. */
 const page = (url: URL, rows: readonly unknown[]): ApiAnswer => ({
@@ -49,15 +37,27 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   [/^GET \/zones$/, ({ url }) => findZone(url)],
   [/^GET \/zones\/[^/]+\/dns_records$/, findRecords],
   [/^POST \/zones\/[^/]+\/dns_records$/, createRecord],
+  [
+    /^DELETE \/zones\/[^/]+\/dns_records\/([^/]+)$/,
+    ({ state, parts: [id] }) => dropFrom(state.records, (each) => each.id === id),
+  ],
   [/^GET \/zones\/[^/]+\/email\/routing$/, ({ state }) => ({ result: { enabled: state.emailRouting.isEnabled } })],
   [/^POST \/zones\/[^/]+\/email\/routing\/dns$/, enableEmailRouting],
   [/^GET \/zones\/[^/]+\/email\/routing\/rules\/catch_all$/, ({ state }) => ({ result: state.emailRouting.catchAll })],
   [/^PUT \/zones\/[^/]+\/email\/routing\/rules\/catch_all$/, setCatchAll],
   [/^GET \/zones\/[^/]+\/email\/sending\/subdomains$/, listSendingDomains],
   [/^POST \/zones\/[^/]+\/email\/sending\/subdomains$/, enableSendingDomain],
+  [
+    /^DELETE \/zones\/[^/]+\/email\/sending\/subdomains\/([^/]+)$/,
+    ({ state, parts: [tag = ''] }) => ({ result: state.sendingDomains.delete(tag) }),
+  ],
   [/^GET \/A\/event_subscriptions\/subscriptions$/, ({ state, url }) => page(url, state.subscriptions)],
   [/^POST \/A\/event_subscriptions\/subscriptions$/, subscribe],
   [/^PATCH \/A\/event_subscriptions\/subscriptions\/([^/]+)$/, changeSubscription],
+  [
+    /^DELETE \/A\/event_subscriptions\/subscriptions\/([^/]+)$/,
+    ({ state, parts: [id] }) => dropFrom(state.subscriptions, (each) => each.id === id),
+  ],
   [/^GET \/zones\/[^/]+\/url_normalization$/, ({ state }) => ({ result: state.urlNormalization })],
   [/^PUT \/zones\/[^/]+\/url_normalization$/, setUrlNormalization],
   [/^GET \/zones\/[^/]+\/rulesets\/phases\/http_request_late_transform\/entrypoint$/, findRules],
@@ -72,6 +72,7 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
     /^GET \/A\/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
     withDatabase(({ name }) => ({ result: { bookmark: `bookmark-of-${name}` } })),
   ],
+  [/^POST \/A\/d1\/database\/([^/]+)\/time_travel\/restore$/, withDatabase(({ name }) => ({ result: { name } }))],
   [/^POST \/A\/d1\/database\/([^/]+)\/(?:query|raw)$/, withDatabase(runSql)],
   [/^GET \/A\/r2\/buckets$/, listBuckets],
   [
@@ -81,6 +82,8 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   ],
   [/^POST \/A\/r2\/buckets$/, createBucket],
   [/^DELETE \/A\/r2\/buckets\/([^/]+)$/, deleteBucket],
+  [/^GET \/A\/r2\/buckets\/([^/]+)\/objects$/, listObjects],
+  [/^DELETE \/A\/r2\/buckets\/([^/]+)\/objects\/([^/]+)$/, deleteObject],
   [/^GET \/A\/queues$/, listQueues],
   [/^POST \/A\/queues$/, createQueue],
   [/^DELETE \/A\/queues\/([^/]+)$/, deleteQueue],
@@ -90,6 +93,7 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   [/^GET \/A\/workers\/domains$/, listDomains],
   [/^DELETE \/A\/workers\/domains\/([^/]+)$/, ({ state, parts }) => ({ result: state.domains.delete(parts[0] ?? '') })],
   [/^GET \/A\/workers\/domains\/records\/([^/]+)$/, findDomain],
+  [/^GET \/A\/workers\/scripts$/, ({ state }) => ({ result: [...state.scripts.keys()].map((id) => ({ id })) })],
   [/^GET \/A\/workers\/subdomain$/, () => ({ result: { subdomain: 'test' } })],
   [
     /^POST \/A\/workers\/(?:scripts|services)\/([^/]+)\/.*domains\/changeset$|^POST \/A\/workers\/scripts\/([^/]+)\/domains\/changeset$/,
@@ -105,6 +109,8 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
     },
   ],
   [/^GET \/A\/workers\/scripts\/([^/]+)\/deployments$/, listDeployments],
+  [/^POST \/A\/workers\/scripts\/([^/]+)\/deployments$/, createDeployment],
+  [/^GET \/A\/workers\/scripts\/([^/]+)\/versions$/, listVersions],
   [/^GET \/A\/workers\/scripts\/([^/]+)\/versions\/([^/]+)$/, showVersion],
   [
     /^GET \/A\/workers\/scripts\/([^/]+)\/settings$/,
@@ -225,11 +231,28 @@ function deleteBucket({ state, parts, bucketPrefix }: Call): ApiAnswer {
   return state.buckets.delete(name) ? { result: {} } : NOT_FOUND;
 }
 
+/** The objects of a bucket have numbers as keys, because only how many there are is known. */
+function listObjects({ state, parts: [name = ''] }: Call): ApiAnswer {
+  return { result: Array.from({ length: state.buckets.get(name)?.objects ?? 0 }, (_, key) => ({ key: `a/${key}` })) };
+}
+
+function deleteObject({ state, parts: [name = '', key] }: Call): ApiAnswer {
+  const bucket = state.buckets.get(name);
+  if (!bucket || bucket.objects === 0) return NOT_FOUND;
+  bucket.objects--;
+  return { result: { key } };
+}
+
+function dropFrom<T>(rows: T[], isWanted: (row: T) => boolean): ApiAnswer {
+  const at = rows.findIndex(isWanted);
+  return at === -1 ? NOT_FOUND : { result: rows.splice(at, 1)[0] };
+}
+
 function listQueues({ state, url }: Call): ApiAnswer {
-  const name = url.searchParams.get('name');
+  const names = url.searchParams.getAll('name');
   return page(
     url,
-    [...state.queues.values()].filter(({ queue_name }) => name === null || queue_name === name),
+    [...state.queues.values()].filter(({ queue_name }) => names.length === 0 || names.includes(queue_name)),
   );
 }
 
@@ -387,41 +410,4 @@ function listSecrets({ state, parts: [name = ''] }: Call): ApiAnswer {
   return script
     ? { result: [...script.secrets.keys()].map((secret) => ({ name: secret, type: 'secret_text' })) }
     : UNKNOWN_SCRIPT;
-}
-
-function listDeployments({ state, parts: [name = ''] }: Call): ApiAnswer {
-  const script = state.scripts.get(name);
-  if (!script) return UNKNOWN_SCRIPT;
-  const versions = [{ version_id: `version-${script.uploads}`, percentage: 100 }];
-  return { result: { deployments: script.uploads > 0 ? [{ id: 'deployment', versions }] : [] } };
-}
-
-function showVersion({ state, parts: [name = '', id = ''] }: Call): ApiAnswer {
-  const script = state.scripts.get(name);
-  return script ? { result: { id, annotations: script.tag ? { 'workers/tag': script.tag } : {} } } : UNKNOWN_SCRIPT;
-}
-
-interface UploadMetadata {
-  readonly bindings?: { name: string; type: string; text?: string }[];
-  readonly annotations?: Record<string, string>;
-  readonly migrations?: { readonly old_tag?: string; readonly new_tag?: string };
-}
-
-/** Stores the bindings, secrets and tag of an uploaded Worker. Secrets that the upload does not name are kept. */
-function upload({ state, url, body, parts: [name = ''] }: Call): ApiAnswer {
-  const metadata = /name="metadata"[^\r]*\r\n(?:[^\r]+\r\n)*\r\n(.*?)\r\n--/s.exec(body)?.[1] ?? '{}';
-  const { bindings = [], annotations, migrations } = parse<UploadMetadata>(metadata);
-  const script = state.scripts.get(name) ?? newScript();
-  if (migrations && migrations.old_tag !== script.migrationTag)
-    return { status: 412, code: 10079, message: `The migration tag of this Worker is ${script.migrationTag}.` };
-  script.migrationTag = migrations?.new_tag ?? script.migrationTag;
-  for (const { name: secret, type, text } of bindings)
-    if (type === 'secret_text') script.secrets.set(secret, text ?? '');
-  script.bindings = bindings.filter(({ type }) => type !== 'secret_text' && type !== 'inherit');
-  script.tag = annotations?.['workers/tag'];
-  script.uploads++;
-  state.scripts.set(name, script);
-  const version = { id: `version-${script.uploads}`, resources: { script: { etag: 'e' } } };
-  const answer = url.pathname.endsWith('/versions') ? version : { id: name, deployment_id: 'd', tag: 't' };
-  return { result: { ...answer, startup_time_ms: 100, default_environment: {} } };
 }

@@ -20,9 +20,25 @@ export interface Script {
   bindings: { readonly name: string; readonly type: string; readonly [field: string]: unknown }[];
   readonly secrets: Map<string, string>;
   uploads: number;
-  tag: string | undefined;
+  /** Versions, oldest first. */
+  readonly versions: StoredVersion[];
+  /** Deployments, newest first. */
+  readonly deployments: StoredDeployment[];
   /** Tag of the last migration of object classes. wrangler sends only later ones, and takes another path if there are none. */
   migrationTag: string | undefined;
+}
+
+export interface StoredVersion {
+  readonly id: string;
+  /** The commit, which `npm run deploy` sets. */
+  tag: string | undefined;
+  /** Tag of the migrations of object classes that the version was uploaded with. */
+  readonly migrationTag: string | undefined;
+}
+
+export interface StoredDeployment {
+  readonly id: string;
+  readonly versions: readonly { readonly version_id: string; readonly percentage: number }[];
 }
 
 export interface StoredQueue {
@@ -63,11 +79,19 @@ export interface CloudflareState {
   /** Domains that are enabled for sending. */
   readonly sendingDomains: Set<string>;
   readonly subscriptions: StoredSubscription[];
+  /** Mail of the last 30 days, as Analytics Engine counts it. */
+  readonly mailOfMonth: { recipients: number; messages: number };
   /** Patterns of requests (`METHOD path`) that the token may not make. */
   readonly denied: RegExp[];
   /** Number of requests to the hosts of the deployment that end without an answer, as before a certificate exists. */
   requestsBeforeCertificate: number;
   health: { status: number; body: string };
+  /** Answers of health by the id of the version that a request names in its header. */
+  readonly healthOf: Map<string, { status: number; body: string }>;
+  /** Answers of Analytics Engine: requests of each version by outcome. */
+  counted: { version: string; outcome: string; count: number }[];
+  /** Answer of the analytics by GraphQL. */
+  usage: unknown;
   readonly emailRouting: { isEnabled: boolean; catchAll: { enabled: boolean; actions: unknown[] } };
   urlNormalization: { scope: string; type: string };
   rules: { ref?: string; expression: string; action_parameters: unknown }[] | undefined;
@@ -77,7 +101,8 @@ export const newScript = (): Script => ({
   bindings: [],
   secrets: new Map(),
   uploads: 0,
-  tag: undefined,
+  versions: [],
+  deployments: [],
   migrationTag: undefined,
 });
 
@@ -122,9 +147,13 @@ export const newState = (): CloudflareState => ({
   queues: new Map(),
   sendingDomains: new Set(),
   subscriptions: [],
+  mailOfMonth: { recipients: 0, messages: 0 },
   denied: [],
   requestsBeforeCertificate: 0,
   health: { status: 200, body: '{"status":"ok"}' },
+  healthOf: new Map(),
+  counted: [],
+  usage: null,
   emailRouting: { isEnabled: false, catchAll: { enabled: false, actions: [{ type: 'drop' }] } },
   urlNormalization: { scope: 'incoming', type: 'cloudflare' },
   rules: undefined,

@@ -231,7 +231,8 @@ function query(file: string, sql: string): Json[] {
   }
 }
 
-function findFiles(server: TestServer, sql: string): string[] {
+/** Finds the database files of a server in which a query has rows. */
+export function findFiles(server: TestServer, sql: string): string[] {
   const folder = join(server.directory, FOLDER);
   const names = readdirSync(folder).filter((name) => name.endsWith('.sqlite') && name !== 'metadata.sqlite');
   return names.map((name) => join(folder, name)).filter((file) => query(file, sql).length > 0);

@@ -53,6 +53,15 @@ export const enOperatorMail = {
     use: 'Recipients of this month, of the limit',
     monthText:
       'The limit is MAIL_OUT_PER_MONTH. Over it, mail waits, for at most five days. Recipients that were granted to a mailbox and not used yet count too.',
+    waiting: 'Where mail waits',
+    waitingForConsumer: 'recipients wait for a consumer',
+    dueLag: 'longest wait for a consumer',
+    waitingForServer: 'recipients wait for their server',
+    hints: 'messages in the queue',
+    consumers: 'consumers at most (MAIL_CONSUMERS)',
+    anyConsumers: 'no limit',
+    tooFewConsumers:
+      'Mail that is due is not attempted. Raise MAIL_CONSUMERS and deploy, or look into the log for failing consumers.',
     complaints: 'Complaints',
     complaintsText:
       'Recipients who marked mail as spam, in the last 30 days. Too many lower the limit of an account, then hold its mail.',

@@ -37,7 +37,6 @@ export const enOperator = {
     acknowledged: 'The collector resumes with its next round.',
     queue: 'Outgoing mail is delayed',
     queueDown: 'Servers of recipients deferred it. It is retried automatically. Check which servers they are.',
-    queueSlow: 'Mail that is due is not attempted. Check the queue consumer and the logs.',
     heldSending: { one: 'Mail of {count} account is held', other: 'Mail of {count} accounts is held' } as Forms,
     heldSendingDo: 'Too many recipients complained. Check the account, then release or suspend it.',
     failed: '{count} of outgoing mail failed',

@@ -8,12 +8,11 @@ import { createCollectorStore, listCollectors } from '../../shared/collectors/st
 import { createRoutes, type JsonApiEnv, problemResponses, unchecked } from '../../shared/json/json-api.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
-import { listStores } from '../../shared/stores/bindings.ts';
 import { databaseOf } from '../../shared/stores/directories.ts';
-import { readDatabaseState } from '../../shared/stores/probe-store.ts';
 import { readCounters, toActivity } from '../../shared/telemetry/counter-store.ts';
 import {
   ACCEPTED_RECIPIENTS,
+  BOUNDS_MS,
   type Counter,
   REFUSED_SUBMISSIONS,
   recordGauge,
@@ -23,32 +22,16 @@ import {
   OPEN_METRICS_TYPE,
   PROMETHEUS_TYPE,
   type ReadGauges,
+  type Sample,
   toExposition,
 } from '../../shared/telemetry/exposition.ts';
 import { logError, logInfo } from '../../shared/telemetry/log.ts';
 import { estimateDollars } from '../../shared/telemetry/prices.ts';
 import { authorizeFirst, requireOperator } from '../callers/guards.ts';
 import { addHistoryRoute } from './metrics-history.ts';
+import { gauge, readStoreGauges, sumDatabaseBytes } from './store-gauges.ts';
 
 const DAY_MS = 86_400_000;
-
-const gauge = (name: string, help: string, samples: Metric['samples']): Metric => ({
-  name,
-  type: 'gauge',
-  help,
-  samples,
-});
-
-/** Sizes of all databases. A database that does not answer is left out. */
-async function readDatabaseSizes(env: Env): Promise<Metric> {
-  const sizes = await Promise.all(
-    [...listStores(env).databases].map(async ([database, binding]) => {
-      const state = await readDatabaseState(binding).catch(() => null);
-      return state === null ? [] : [{ labels: { database }, value: state.sizeBytes }];
-    }),
-  );
-  return gauge('tessera_database_bytes', 'Size of a D1 database. It ends at 10 GB.', sizes.flat());
-}
 
 async function readCollectors(env: Env): Promise<Metric> {
   const samples = await Promise.all(
@@ -59,6 +42,19 @@ async function readCollectors(env: Env): Promise<Metric> {
     }),
   );
   return gauge('tessera_collector_alarm', '1 if a collector stopped and waits for an operator.', samples);
+}
+
+/** The samples of a histogram of durations. */
+function toHistogram({ label: operation, outcome, count, ms, atMost }: Counter): Sample[] {
+  const labels = { operation, outcome };
+  const bounded = BOUNDS_MS.map((bound, at) => ({ le: String(bound / 1000), value: atMost[at] ?? 0 }));
+  return [
+    ...[...bounded, { le: '+Inf', value: count }].map(
+      ({ le, value }): Sample => ({ end: '_bucket', labels: { ...labels, le }, value }),
+    ),
+    { end: '_sum', labels, value: ms / 1000 },
+    { end: '_count', labels, value: count },
+  ];
 }
 
 function toCounterMetrics(env: Env, counters: readonly Counter[], periodMs: number): Metric[] {
@@ -81,6 +77,12 @@ function toCounterMetrics(env: Env, counters: readonly Counter[], periodMs: numb
       type: 'counter',
       help: 'Time until the answer began, of all operations of this day together.',
       samples: operations.map(({ count: _, ms, ...labels }) => ({ labels, value: ms / 1000 })),
+    },
+    {
+      name: 'tessera_operation_duration_seconds',
+      type: 'histogram',
+      help: 'Time until the answer began, of the operations of this day (UTC).',
+      samples: of('operations').flatMap(toHistogram),
     },
     {
       name: 'tessera_errors',
@@ -129,7 +131,7 @@ export function createMetricsApi(readGauges: ReadGauges): OpenAPIHono<JsonApiEnv
     const [counters, ...gauges] = await Promise.all([
       readCountersSafely(c.env, now),
       readGauges(c.env),
-      readDatabaseSizes(c.env).then((metric) => [metric]),
+      readStoreGauges(c.env),
       readCollectors(c.env).then((metric) => [metric]),
     ]);
     const metrics = [
@@ -180,13 +182,7 @@ const GAUGE_MINUTES = 10;
 export async function runMetricsSchedule(controller: ScheduledController, env: Env): Promise<void> {
   if (controller.cron === '* * * * *') {
     if (Math.floor(controller.scheduledTime / 60_000) % GAUGE_MINUTES !== 0) return;
-    const { samples } = await readDatabaseSizes(env);
-    recordGauge(
-      env,
-      'database_bytes',
-      samples.reduce((sum, { value }) => sum + value, 0),
-    );
-    return;
+    return recordGauge(env, 'database_bytes', await sumDatabaseBytes(env));
   }
   const now = createClock(env)();
   const today = now - (now % DAY_MS);

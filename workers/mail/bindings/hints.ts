@@ -7,6 +7,7 @@
 import { settingsOf } from '../../shared/settings/settings.ts';
 import { currentInvocation } from '../../shared/telemetry/invocation.ts';
 import { logError } from '../../shared/telemetry/log.ts';
+import { HINT_DELAY_MS_MAX } from '../domain/recipient-state.ts';
 
 export interface MailHint {
   readonly user_id: string;
@@ -14,12 +15,12 @@ export interface MailHint {
   readonly trace_id?: string | undefined;
 }
 
-/** Cloudflare Queues delay a message by at most 12 hours. For later work, no hint is sent; the mailbox's alarm does it. */
-const DELAY_SECONDS_MAX = 12 * 3600;
-
-/** Sends a hint about outgoing mail. @param delayMs time until the message may be sent. */
+/**
+ * Sends a hint about outgoing mail. For an attempt that is later than a queue can delay a hint, none is sent: the mailbox's alarm makes it.
+ * @param delayMs time until the attempt.
+ */
 export async function hintOutbound(env: Env, userId: string, delayMs: number): Promise<void> {
-  if (delayMs <= DELAY_SECONDS_MAX * 1000) await send(env, userId, delayMs);
+  if (delayMs <= HINT_DELAY_MS_MAX) await send(env, userId, delayMs);
 }
 
 /**
@@ -32,7 +33,7 @@ async function send(env: Env, userId: string, delayMs: number): Promise<void> {
   if (mode === 'lost') return;
   const hint: MailHint = { user_id: userId, trace_id: currentInvocation()?.traceId };
   const lateMs = mode === 'late' ? Math.random() * 4_000 : 0;
-  const options = { delaySeconds: Math.ceil((delayMs + lateMs) / 1000) };
+  const options = { delaySeconds: Math.ceil(Math.min(delayMs + lateMs, HINT_DELAY_MS_MAX) / 1000) };
   try {
     for (let n = 0; n < (mode === 'repeated' ? 3 : 1); n++) await env.MAIL_OUTBOUND.send(hint, options);
   } catch (error) {

@@ -71,6 +71,37 @@ export function decideDelay(attempts: number, jitter: number, policy: RetryPolic
   return Math.round(Math.min(doubled, policy.delayMsMax) * (1 - JITTER_SHARE * jitter));
 }
 
+/** Times between which an attempt may be, so that it can be at the time of another one. */
+export interface AttemptWindow {
+  readonly earliest: number;
+  readonly latest: number;
+}
+
+/**
+ * Window of the attempt after a failed one: all that the jitter can make of its delay, and not after the expiry.
+ * @param state the state after the failed attempt.
+ */
+export function retryWindow(
+  { attempts, queuedAt }: { readonly attempts: number; readonly queuedAt: number },
+  now: number,
+  policy: RetryPolicy = RETRY_POLICY,
+): AttemptWindow {
+  const expiresAt = queuedAt + policy.expiresAfterMs;
+  return {
+    earliest: Math.min(now + decideDelay(attempts, 1, policy), expiresAt),
+    latest: Math.min(now + decideDelay(attempts, 0, policy), expiresAt),
+  };
+}
+
+/** Window after a wait without an attempt, such as that for a held destination. */
+export const waitWindow = (until: number, now: number): AttemptWindow => ({
+  earliest: until - Math.max(0, until - now) * JITTER_SHARE,
+  latest: until,
+});
+
+/** Longest delay of a queue message: https://developers.cloudflare.com/queues/configuration/batching-retries/#delay-messages */
+export const HINT_DELAY_MS_MAX = 12 * HOUR_MS;
+
 export interface RecipientProgress {
   readonly state: RecipientState;
   /** Number of finished attempts, including this one. */

@@ -25,13 +25,12 @@ import {
 import { readLimited } from '../../shared/json/limited-body.ts';
 import type { Problem } from '../../shared/json/problem.ts';
 import { ok, type Result } from '../../shared/pure/result.ts';
-import { createClock } from '../../shared/settings/clock.ts';
 import { readAsCaller } from '../routes/route.ts';
 import { methods } from './methods/index.ts';
 import { readsFoldersFirst } from './methods/mailbox-get.ts';
 import { toSession } from './objects/session.ts';
 import { dispatch } from './protocol/dispatch.ts';
-import { CONCURRENT_REQUESTS, REQUEST_BYTES_MAX } from './protocol/limits.ts';
+import { CONCURRENT_REQUESTS, REQUEST_BYTES_MAX, WORKING_REQUESTS } from './protocol/limits.ts';
 import type { FoldersRead } from './protocol/method.ts';
 import { type JmapRequest, parseRequest, tooManyAtOnce, toRequestErrorResponse } from './protocol/request.ts';
 import { RunningRequests } from './protocol/running-requests.ts';
@@ -40,7 +39,7 @@ import { addEventSource } from './routes/event-source.ts';
 import { JMAP_ROUTE, WELL_KNOWN_PATH } from './routes/jmap-route.ts';
 
 const PREFLIGHT_AGE_SECONDS = 86_400;
-const running = new RunningRequests(CONCURRENT_REQUESTS);
+const running = new RunningRequests(CONCURRENT_REQUESTS, WORKING_REQUESTS);
 
 /** Lets pages of every origin call JMAP (CORS). Clients authenticate with `Authorization` only, never with cookies. */
 const allowEveryOrigin: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
@@ -118,16 +117,19 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await findCaller(c, short?.ok ? short.value : null);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { user, folders } = caller.value;
-      const end = running.begin(user.userId, createClock(c.env)());
-      if (!end) return unchecked(toRequestErrorResponse(tooManyAtOnce('maxConcurrentRequests')));
+      const turn = running.begin(user.userId);
+      if (!turn) return unchecked(toRequestErrorResponse(tooManyAtOnce('maxConcurrentRequests')));
       try {
+        await turn.wait();
         const request = short ?? (await readRequest(c, REQUEST_BYTES_MAX));
         if (!request.ok) return unchecked(toRequestErrorResponse(request.error));
-        const answer = await dispatch(c.env, user, request.value, methods, folders);
-        const { state } = await toSession(c.env, user, c.req.raw);
+        const [answer, { state }] = await Promise.all([
+          dispatch(c.env, user, request.value, methods, folders),
+          toSession(c.env, user, c.req.raw),
+        ]);
         return unchecked(c.json({ ...answer, sessionState: state }, 200));
       } finally {
-        end();
+        turn.end();
       }
     },
   );

@@ -1,10 +1,11 @@
 /** Logs the state of the outgoing queue once a minute, for alerts. */
 
 import { createClock } from '../../shared/settings/clock.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
 import { boundDirectories } from '../../shared/stores/bindings.ts';
 import { minOrNull } from '../../shared/stores/directories.ts';
 import { recordGauge } from '../../shared/telemetry/counters.ts';
-import { logInfo } from '../../shared/telemetry/log.ts';
+import { logError, logInfo } from '../../shared/telemetry/log.ts';
 import { diagnoseQueue } from '../domain/recipient-state.ts';
 import { type QueueGroup, readQueueGroups } from '../store/queue-store.ts';
 
@@ -23,6 +24,8 @@ export interface QueueSummary {
   readonly oldestAgeMs: number;
   /** Time for which the oldest due recipient has waited for its attempt. */
   readonly dueLagMs: number;
+  readonly waitingForConsumer: number;
+  readonly waitingForServer: number;
   readonly diagnosis: ReturnType<typeof diagnoseQueue>;
 }
 
@@ -41,6 +44,8 @@ export function summarize(groups: readonly QueueGroup[], now: number): QueueSumm
     deferred,
     oldestAgeMs: oldest((group) => group.oldestAt),
     dueLagMs,
+    waitingForConsumer: sum((group) => group.waitingForConsumer),
+    waitingForServer: sum((group) => group.waitingForServer),
     diagnosis: diagnoseQueue({ dueLagMs, deferred, due: sum((group) => group.due) }),
   };
 }
@@ -66,6 +71,8 @@ const addGroup = (a: QueueGroup, b: QueueGroup): QueueGroup => ({
   oldestAt: Math.min(a.oldestAt, b.oldestAt),
   oldestDueAt: minOrNull(a.oldestDueAt, b.oldestDueAt),
   due: a.due + b.due,
+  waitingForConsumer: a.waitingForConsumer + b.waitingForConsumer,
+  waitingForServer: a.waitingForServer + b.waitingForServer,
   lastReply: a.lastReply ?? b.lastReply,
 });
 
@@ -75,9 +82,36 @@ export async function readQueue(env: Env): Promise<{ summary: QueueSummary; grou
   return { summary: summarize(groups, now), groups, now };
 }
 
+/** Where outgoing mail waits, and what limits its consumers. */
+export interface Waiting
+  extends Pick<QueueSummary, 'waitingForConsumer' | 'waitingForServer' | 'dueLagMs' | 'diagnosis'> {
+  /** Messages in the queue that no consumer has finished, as the platform counts them; null if it does not say. */
+  readonly hints: number | null;
+  /** Consumers that may run at the same time; null if only the platform limits them. */
+  readonly consumersMax: number | null;
+}
+
+export async function readWaiting(env: Env): Promise<Waiting> {
+  const [{ summary }, hints] = await Promise.all([readQueue(env), countHints(env)]);
+  const { waitingForConsumer, waitingForServer, dueLagMs, diagnosis } = summary;
+  const consumersMax = settingsOf(env).MAIL_CONSUMERS ?? null;
+  return { waitingForConsumer, waitingForServer, dueLagMs, diagnosis, hints, consumersMax };
+}
+
+/** A failure of this count is no failure of mail, so it is only logged. */
+async function countHints(env: Env): Promise<number | null> {
+  try {
+    return (await env.MAIL_OUTBOUND.metrics()).backlogCount;
+  } catch (error) {
+    logError('queue_metrics_failed', error);
+    return null;
+  }
+}
+
 /** Gauges of the outgoing queue, for Prometheus. */
 export async function readMailGauges(env: Env) {
-  const { held, queued, deferred, oldestAgeMs, dueLagMs } = (await readQueue(env)).summary;
+  const [{ summary }, hints] = await Promise.all([readQueue(env), countHints(env)]);
+  const { held, queued, deferred, oldestAgeMs, dueLagMs, waitingForConsumer, waitingForServer } = summary;
   const toGauge = (name: string, help: string, samples: { labels: Record<string, string>; value: number }[]) => ({
     name,
     type: 'gauge' as const,
@@ -93,6 +127,17 @@ export async function readMailGauges(env: Env) {
     toGauge('tessera_mail_oldest_age_seconds', 'Age of the oldest waiting recipient.', [
       { labels: {}, value: oldestAgeMs / 1000 },
     ]),
+    toGauge(
+      'tessera_mail_waiting',
+      'Recipients of outgoing mail that are due and wait for a consumer, and that wait for their server.',
+      Object.entries({ consumer: waitingForConsumer, server: waitingForServer }).map(([what, value]) => ({
+        labels: { for: what },
+        value,
+      })),
+    ),
+    ...(hints === null
+      ? []
+      : [toGauge('tessera_mail_hints', 'Messages in the queue of outgoing mail.', [{ labels: {}, value: hints }])]),
     toGauge('tessera_mail_due_lag_seconds', 'How long the oldest due recipient has waited for its attempt.', [
       { labels: {}, value: dueLagMs / 1000 },
     ]),
@@ -103,12 +148,14 @@ export async function logQueue(env: Env): Promise<void> {
   const { summary, groups, now } = await readQueue(env);
   recordGauge(env, 'mail_oldest_age_seconds', summary.oldestAgeMs / 1000);
   if (summary.messages === 0) return;
-  const { sizeBytes, oldestAgeMs, dueLagMs, ...counts } = summary;
+  const { sizeBytes, oldestAgeMs, dueLagMs, waitingForConsumer, waitingForServer, ...counts } = summary;
   logInfo('mail_queue_measured', {
     ...counts,
     size_bytes: sizeBytes,
     oldest_age_ms: oldestAgeMs,
     due_lag_ms: dueLagMs,
+    waiting_for_consumer: waitingForConsumer,
+    waiting_for_server: waitingForServer,
   });
   for (const group of groups.slice(0, DESTINATIONS_LOGGED)) {
     const { deferred, queued, held, messages } = group;

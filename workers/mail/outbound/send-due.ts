@@ -3,13 +3,14 @@
  * or by a transport. Records each outcome as soon as it is known. Queue hints start it for several mailboxes, which then share
  * connections, or the alarm of one mailbox starts it.
  */
-import type { OutboxJob } from '../../../durable-objects/mail/contract/outbox.ts';
+import type { HintRequest, OutboxJob } from '../../../durable-objects/mail/contract/outbox.ts';
 
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
 import { logError, logInfo } from '../../shared/telemetry/log.ts';
 import { getBlob } from '../bindings/blobs.ts';
+import { hintOutbound } from '../bindings/hints.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { readTransportSettings, type TransportSettings } from '../bindings/transport-settings.ts';
 import { checkMessage } from '../checks/index.ts';
@@ -68,9 +69,11 @@ async function sendMailbox(shared: Omit<Round, 'endsAt'>, userId: string): Promi
   const { env, settings } = shared;
   const mailbox = openMailbox(env, userId);
   for (;;) {
+    // The lease begins while the call is under way, so its time counts from before the call: the answer may be late.
+    const claimedAt = Date.now();
     const claimed = await mailbox.claimOutbox({ limit: CLAIM_MAX, leaseMs: settings.leaseMs, policy: settings.retry });
     if (!claimed.ok || claimed.value.length === 0) break;
-    const round = { ...shared, endsAt: Date.now() + settings.leaseMs * LEASE_SHARE };
+    const round = { ...shared, endsAt: claimedAt + settings.leaseMs * LEASE_SHARE };
     await Promise.all(claimed.value.map((job) => sendJob(round, job)));
     if (claimed.value.length < CLAIM_MAX) break;
   }
@@ -172,9 +175,9 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
     return record(round, job, recipients, () => ({ kind: 'deferred', code: null, reply: OVER_MONTH }));
   }
   await routes.use(key, async (transport) => {
-    // If the wait for the route took too long, the next worker sends. Two workers must never send at the same time.
-    if (Date.now() > round.endsAt) return;
     const signed = await signer.sign(job);
+    // If the wait for the route or the key took too long, the next worker sends. Two workers must never send at the same time.
+    if (Date.now() > round.endsAt) return;
     const startedAt = Date.now();
     const outcomes =
       signed === null
@@ -200,7 +203,14 @@ async function sendGroup(round: Round, job: CheckedJob, key: string, recipients:
 async function hold({ env }: Round, job: OutboxJob, recipients: readonly Recipient[], reason: string): Promise<void> {
   const until = createClock(env)() + (reason === HELD_BY_COMPLAINTS ? COMPLAINT_RECHECK_MS : HOLD_RECHECK_MS);
   const ordinals = recipients.map((recipient) => recipient.ordinal);
-  await openMailbox(env, job.userId).releaseRecipients(job.outboxId, job.leaseId, ordinals, until, reason);
+  const mailbox = openMailbox(env, job.userId);
+  const released = await mailbox.releaseRecipients(job.outboxId, job.leaseId, ordinals, until, reason);
+  if (released.ok) await hintAttempts(env, job, released.value);
+}
+
+/** Sends the hints of next attempts. If one is lost, such as with this worker, the mailbox's alarm makes the attempt. */
+async function hintAttempts(env: Env, { userId }: OutboxJob, requested: HintRequest | undefined): Promise<void> {
+  await Promise.all((requested?.delaysMs ?? []).map((delayMs) => hintOutbound(env, userId, delayMs)));
 }
 
 const needsRetry = ({ kind }: AttemptOutcome): boolean =>
@@ -263,7 +273,9 @@ async function record(
     const outcome = outcomeOf(n);
     return outcome ? [{ ordinal: recipient.ordinal, outcome }] : [];
   });
-  await openMailbox(env, job.userId).recordOutcomes(job.outboxId, job.leaseId, outcomes, settings.retry);
+  const mailbox = openMailbox(env, job.userId);
+  const recorded = await mailbox.recordOutcomes(job.outboxId, job.leaseId, outcomes, settings.retry);
+  if (recorded.ok) await hintAttempts(env, job, recorded.value);
   for (const { outcome } of outcomes) {
     const code = 'code' in outcome ? outcome.code : null;
     logInfo('outbound_recipient_finished', {

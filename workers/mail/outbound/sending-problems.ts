@@ -5,6 +5,7 @@
 import { createClock } from '../../shared/settings/clock.ts';
 import { listAwaitedEvents, listSendingRefusals } from '../store/sending-problem-store.ts';
 import { readMonthUse, WARNED_SHARE } from './month-limit.ts';
+import { readWaiting, type Waiting } from './queue-metrics.ts';
 
 export interface SendingProblem {
   readonly domain: string;
@@ -67,12 +68,26 @@ export async function findSendingProblems(env: Env): Promise<SendingProblem[]> {
 
 /** Problems of sending for health, which shows no addresses and no words of other servers. */
 export async function findSendingWarnings(env: Env): Promise<{ name: string; message: string }[]> {
-  const [problems, { recipients, limit }] = await Promise.all([findSendingProblems(env), readMonthUse(env)]);
-  const warnings = problems.map(({ domain, message, command }) => ({
+  const [problems, { recipients, limit }, waiting] = await Promise.all([
+    findSendingProblems(env),
+    readMonthUse(env),
+    readWaiting(env),
+  ]);
+  const ofDomains = problems.map(({ domain, message, command }) => ({
     name: domain,
     message: command === null ? message : `${message} Run \`npm run deploy\`, or \`${command}\`.`,
   }));
+  const warnings = [...(waiting.diagnosis === 'too_few_consumers' ? [toConsumerWarning(waiting)] : []), ...ofDomains];
   if (recipients === 0 || recipients < limit * WARNED_SHARE) return warnings;
   const message = `${recipients} of ${limit} recipients of this month are granted; over the limit, mail waits. Raise MAIL_OUT_PER_MONTH if they are wanted.`;
   return [{ name: 'MAIL_OUT_PER_MONTH', message }, ...warnings];
+}
+
+function toConsumerWarning({ waitingForConsumer, dueLagMs, consumersMax }: Waiting) {
+  const advice =
+    consumersMax === null
+      ? 'The platform starts up to 250 consumers: look into the log for failing ones.'
+      : `Raise MAIL_CONSUMERS, which is ${consumersMax}.`;
+  const message = `Mail that is due is not attempted: ${waitingForConsumer} recipients wait for a consumer of the queue, the oldest for ${Math.round(dueLagMs / 1000)} s. ${advice}`;
+  return { name: 'MAIL_CONSUMERS', message };
 }

@@ -20,7 +20,7 @@ import { OPERATOR_ROUTE, toTime } from './route.ts';
 import { readTimeCursor, toTimePage } from './time-page.ts';
 
 const countsSchema = { held: z.int(), queued: z.int(), deferred: z.int() };
-const diagnosisSchema = z.enum(['healthy', 'recipient_down', 'too_few_consumers']).openapi({
+export const diagnosisSchema = z.enum(['healthy', 'recipient_down', 'too_few_consumers']).openapi({
   description:
     'recipient_down: attempts fail and are deferred. too_few_consumers: due recipients have waited for minutes.',
 });

@@ -95,12 +95,17 @@ export interface QueueGroup {
   readonly oldestDueAt: number | null;
   /** Number of due recipients without a failed attempt. */
   readonly due: number;
+  /** Number of recipients whose attempt is due, also those whose server deferred an earlier attempt. */
+  readonly waitingForConsumer: number;
+  /** Number of recipients whose server deferred an attempt, and whose next attempt is not due. */
+  readonly waitingForServer: number;
   readonly lastReply: string | null;
 }
 
 /** Reads the queue by destination, the largest destinations first. */
 export async function readQueueGroups(database: D1Database, now: number, limit: number): Promise<QueueGroup[]> {
   const isDue = sql`${mailQueue.nextAttemptAt} <= ${now}`;
+  const all = sql`${mailQueue.queued} + ${mailQueue.held} + ${mailQueue.deferred}`;
   return drizzle(database)
     .select({
       destination: mailQueue.destination,
@@ -112,6 +117,8 @@ export async function readQueueGroups(database: D1Database, now: number, limit: 
       oldestAt: sql<number>`min(${mailQueue.queuedAt})`,
       oldestDueAt: sql<number | null>`min(CASE WHEN ${isDue} THEN ${mailQueue.nextAttemptAt} END)`,
       due: sql<number>`sum(CASE WHEN ${isDue} THEN ${mailQueue.queued} + ${mailQueue.held} ELSE 0 END)`,
+      waitingForConsumer: sql<number>`sum(CASE WHEN ${isDue} THEN ${all} ELSE 0 END)`,
+      waitingForServer: sql<number>`sum(CASE WHEN ${isDue} THEN 0 ELSE ${mailQueue.deferred} END)`,
       lastReply: sql<string | null>`max(${mailQueue.lastReply})`,
     })
     .from(mailQueue)

@@ -7,11 +7,17 @@ import { type JsonApiEnv, jsonContent } from './json-api.ts';
 const findingSchema = z.object({ name: z.string(), message: z.string() });
 /** Conditions that do not make the service unavailable yet, but need an operator soon. */
 const warnings = z.array(findingSchema);
-const okSchema = z.object({ status: z.literal('ok'), version: z.string(), warnings }).openapi('Health');
+/** What runs: the release, its commit, and the platform's id of this deployed version of the Worker. */
+const release = {
+  version: z.string(),
+  commit: z.string().describe('12 hexadecimal digits, or `unknown`'),
+  version_id: z.string().describe("Cloudflare's id of the Worker's version; `local` on a local server"),
+};
+const okSchema = z.object({ status: z.literal('ok'), ...release, warnings }).openapi('Health');
 const unavailableSchema = z
   .object({
     status: z.enum(['unavailable', 'misconfigured']),
-    version: z.string(),
+    ...release,
     unavailable: z.array(z.string()),
     misconfigured: z.array(findingSchema),
     warnings,
@@ -58,6 +64,13 @@ export function addHealth(api: OpenAPIHono<JsonApiEnv>, version: string, finders
   );
 }
 
+/** Says what runs. An isolate that was started without the binding, as by an older configuration, does not know its commit. */
+const releaseOf = (env: Partial<Pick<Env, 'VERSION'>>, version: string) => ({
+  version,
+  commit: env.VERSION?.tag || 'unknown',
+  version_id: env.VERSION?.id || 'unknown',
+});
+
 type HealthReport = z.output<typeof okSchema> | z.output<typeof unavailableSchema>;
 
 /**
@@ -97,9 +110,10 @@ async function checkHealth(
     ...spared.map((name) => ({ name: String(name), message: 'does not answer; the other locations do' })),
     ...(await findWarnings(env).catch(() => [])),
   ];
-  if (unavailable.length + misconfigured.length === 0) return { status: 'ok', version, warnings };
+  const runs = releaseOf(env, version);
+  if (unavailable.length + misconfigured.length === 0) return { status: 'ok', ...runs, warnings };
   const status = unavailable.length === 0 ? 'misconfigured' : 'unavailable';
-  return { status, version, unavailable, misconfigured, warnings };
+  return { status, ...runs, unavailable, misconfigured, warnings };
 }
 
 /** The write quorum. If the setting is bad, all bound locations count, because health must answer nevertheless. */

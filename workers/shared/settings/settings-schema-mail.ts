@@ -197,6 +197,15 @@ export const mailSettings = {
     fallback: 'the times of RFC 5321 §4.5.3.2',
     meaning: 'Upper limit for every stage of an SMTP session.',
   }),
+  MAIL_CONSUMERS: optionalNumber({
+    group: 'Outgoing mail',
+    unit: 'consumers',
+    min: 1,
+    max: 250,
+    fallback: 'as many as the platform starts, up to 250',
+    meaning:
+      'Consumers of the queue of outgoing mail that run at the same time, at most. Applies with the next deployment; a local server ignores it.',
+  }),
   MAIL_HINTS: choice(['', 'lost', 'repeated', 'late'], {
     group: 'Outgoing mail',
     fallback: '',

@@ -1,7 +1,7 @@
 /** Reads counters from Analytics Engine. https://developers.cloudflare.com/analytics/analytics-engine/sql-api/ */
 
 import { settingsOf } from '../settings/settings.ts';
-import { ACCEPTED_RECIPIENTS, type Counter, type HourlyCounter, readLocalCounters } from './counters.ts';
+import { ACCEPTED_RECIPIENTS, BOUNDS_MS, type Counter, type HourlyCounter, readLocalCounters } from './counters.ts';
 import type { Activity } from './prices.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -14,6 +14,8 @@ interface CounterRow {
   readonly hour?: number | string;
   readonly count: number | string;
   readonly ms: number | string;
+  /** `at0`, `at1`, …: operations that took at most each of `BOUNDS_MS`. */
+  readonly [column: `at${number}`]: number | string;
 }
 
 /** Reads the counters of a period. @returns null if ANALYTICS_TOKEN is not set. @throws if Analytics Engine does not answer. */
@@ -28,7 +30,7 @@ export const readHours = (env: Env, sinceMs: number, untilMs: number): Promise<r
 
 function mergeHours(rows: readonly Counter[]): Counter[] {
   const merged = new Map<string, Counter>();
-  for (const { name, label, outcome, count, ms } of rows) {
+  for (const { name, label, outcome, count, ms, atMost } of rows) {
     const known = merged.get(`${name} ${label} ${outcome}`);
     merged.set(`${name} ${label} ${outcome}`, {
       name,
@@ -36,10 +38,16 @@ function mergeHours(rows: readonly Counter[]): Counter[] {
       outcome,
       count: count + (known?.count ?? 0),
       ms: ms + (known?.ms ?? 0),
+      atMost: atMost.map((number, at) => number + (known?.atMost[at] ?? 0)),
     });
   }
   return [...merged.values()];
 }
+
+/** A point has its weight and its duration times the weight. */
+const AT_MOST = BOUNDS_MS.map(
+  (bound, at) => `sum(if(double2 <= ${bound} * double1, _sample_interval * double1, 0)) AS at${at}`,
+).join(', ');
 
 async function query(
   env: Env,
@@ -51,7 +59,7 @@ async function query(
   const { LOCAL: isLocal, ANALYTICS_TOKEN: token, ANALYTICS_URL: url, ANALYTICS_DATASET: dataset } = settings;
   if (token === '' || url === '') return isLocal === '1' ? readLocalCounters() : null;
   const [since, until] = [Math.floor(sinceMs / 1000), Math.ceil(untilMs / 1000)];
-  const text = `SELECT ${hour}blob1 AS name, blob2 AS label, blob3 AS outcome, sum(_sample_interval * double1) AS count, sum(_sample_interval * double2) AS ms FROM ${dataset} WHERE timestamp >= toDateTime(${since}) AND timestamp < toDateTime(${until}) GROUP BY ${hour === '' ? '' : 'hour, '}name, label, outcome FORMAT JSON`;
+  const text = `SELECT ${hour}blob1 AS name, blob2 AS label, blob3 AS outcome, sum(_sample_interval * double1) AS count, sum(_sample_interval * double2) AS ms, ${AT_MOST} FROM ${dataset} WHERE timestamp >= toDateTime(${since}) AND timestamp < toDateTime(${until}) GROUP BY ${hour === '' ? '' : 'hour, '}name, label, outcome FORMAT JSON`;
   const response = await fetch(url, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}` },
@@ -60,7 +68,15 @@ async function query(
   });
   if (!response.ok) throw new Error(`Analytics Engine answers ${response.status}`);
   const { data } = (await response.json()) as { data: readonly CounterRow[] };
-  return data.map((row) => ({ ...row, hour: Number(row.hour ?? 0), count: Number(row.count), ms: Number(row.ms) }));
+  return data.map(({ name, label, outcome, hour = 0, count, ms, ...columns }) => ({
+    name,
+    label,
+    outcome,
+    hour: Number(hour),
+    count: Number(count),
+    ms: Number(ms),
+    atMost: BOUNDS_MS.map((_, at) => Number((columns as Partial<CounterRow>)[`at${at}`] ?? 0)),
+  }));
 }
 
 /** What the counters of a period say, for the estimate of its cost. */

@@ -18,7 +18,12 @@ export interface Counter {
   count: number;
   /** Sum of the durations of the operations in milliseconds, or of the gauge's values. */
   ms: number;
+  /** How many of the operations took at most each of `BOUNDS_MS`. */
+  readonly atMost: number[];
 }
+
+/** Bounds of the histogram of durations, in milliseconds. */
+export const BOUNDS_MS: readonly number[] = [10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 
 /** A counter with the counts of one hour. */
 export interface HourlyCounter extends Counter {
@@ -73,15 +78,23 @@ function isLocal(env: Env): boolean {
   }
 }
 
-function add(env: Env, { name, label, outcome, count, ms }: Counter): void {
+function add(env: Env, { name, label, outcome, count, ms }: Omit<Counter, 'atMost'>): void {
   if (!isLocal(env)) {
-    env.COUNTERS.writeDataPoint({ indexes: [label], blobs: [name, label, outcome], doubles: [count, ms] });
+    // The version of the Worker tells a gradual deployment which version fails.
+    const { VERSION: version }: Partial<Env> = env;
+    env.COUNTERS.writeDataPoint({
+      indexes: [label],
+      blobs: [name, label, outcome, version?.id ?? ''],
+      doubles: [count, ms],
+    });
     return;
   }
   const hour = Math.floor(Date.now() / 3_600_000) * 3600;
   const key = `${hour} ${name} ${label} ${outcome}`;
-  const known = local.get(key) ?? { hour, name, label, outcome, count: 0, ms: 0 };
+  const known = local.get(key) ?? { hour, name, label, outcome, count: 0, ms: 0, atMost: BOUNDS_MS.map(() => 0) };
   known.count += count;
   known.ms += ms;
+  for (const [at, bound] of BOUNDS_MS.entries())
+    if (ms <= bound * count) known.atMost[at] = (known.atMost[at] ?? 0) + count;
   local.set(key, known);
 }

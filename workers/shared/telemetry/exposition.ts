@@ -6,9 +6,16 @@
 export interface Metric {
   /** Name of the metric, without `_total`. Its last word is the unit. */
   readonly name: string;
-  readonly type: 'counter' | 'gauge';
+  readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  readonly samples: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
+  readonly samples: readonly Sample[];
+}
+
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+  /** End of the name of a sample of a histogram: `_bucket`, `_sum` or `_count`. */
+  readonly end?: '_bucket' | '_sum' | '_count';
 }
 
 /** Reads the gauges of a product. */
@@ -32,7 +39,7 @@ export function toExposition(metrics: readonly Metric[], isOpenMetrics: boolean)
     return [
       `# TYPE ${family} ${type}`,
       `# HELP ${family} ${escapeText(help)}`,
-      ...samples.map(({ labels, value }) => `${sampleName}${toLabels(labels)} ${value}`),
+      ...samples.map(({ labels, value, end = '' }) => `${sampleName}${end}${toLabels(labels)} ${value}`),
     ];
   });
   return `${[...lines, ...(isOpenMetrics ? ['# EOF'] : [])].join('\n')}\n`;

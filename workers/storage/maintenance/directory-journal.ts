@@ -68,6 +68,13 @@ export async function writeDirectoryJournal(context: EngineContext, number: numb
   return written;
 }
 
+/** Finds the number at which the oldest change that no page has was made, and the present number of the database. */
+export async function findOldestChange(context: EngineContext): Promise<{ oldest: number | null; present: number }> {
+  const present = (await readNumber(context.directory, 'directory')) ?? 0;
+  const [first] = await listDirectoryChanges(context, present + 1, 1);
+  return { oldest: first?.number ?? null, present };
+}
+
 /** The first changes, without those after the last one that fits into a page because of its BLOB. */
 async function fitPage(
   context: EngineContext,

@@ -75,6 +75,14 @@ export async function snapshotDirectory(context: EngineContext): Promise<Directo
   return manifest;
 }
 
+/** Finds the newest finished snapshot of the user database. @returns the time at which it was finished; undefined if there is none. */
+export async function findDirectorySnapshot(context: EngineContext): Promise<number | undefined> {
+  for (const folder of (await listMetadata(context, snapshotsOf(context), '/')).reverse()) {
+    const manifest = await readMetadata<DirectoryManifest>(context, `${folder}manifest.json.gz`);
+    if (manifest) return manifest.finished_at;
+  }
+}
+
 export interface DirectoryReport {
   snapshot: string | null;
   rows_restored: number;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { applyPatch } from '../../../../workers/mail/jmap/domain/patch.ts';
 import { takeWindow } from '../../../../workers/mail/jmap/domain/query-window.ts';
 import { resolveReferences } from '../../../../workers/mail/jmap/domain/result-references.ts';
@@ -160,16 +160,46 @@ describe('a patch', () => {
   });
 });
 
-it('as many requests of a user run at once as may, and one that never ends is forgotten', () => {
-  const running = new RunningRequests(2);
-  const first = running.begin('ann', 0);
-  expect(running.begin('ann', 0)).not.toBeNull();
-  expect(running.begin('ann', 1)).toBeNull();
-  expect(running.begin('bob', 1)).not.toBeNull();
-  first?.();
-  first?.();
-  expect(running.begin('ann', 1)).not.toBeNull();
-  expect(running.begin('ann', 119_999)).toBeNull();
-  expect(running.begin('ann', 120_000)).not.toBeNull();
-  expect(running.begin('ann', 120_000)).toBeNull();
+describe('the requests of a user that run at once', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it('are limited, until they end or their client has gone', async () => {
+    const running = new RunningRequests(2);
+    const first = running.begin('ann');
+    // A request that died beats no more.
+    const { setInterval } = globalThis;
+    globalThis.setInterval = (() => 0) as never;
+    expect(running.begin('ann')).not.toBeNull();
+    globalThis.setInterval = setInterval;
+    expect(running.begin('ann')).toBeNull();
+    expect(running.begin('bob')).not.toBeNull();
+    first?.end();
+    expect(running.begin('ann')).not.toBeNull();
+    expect(running.begin('ann')).toBeNull();
+    await vi.advanceTimersByTimeAsync(2_500);
+    expect(running.begin('ann')).not.toBeNull();
+    expect(running.begin('ann')).toBeNull();
+  });
+
+  it('work two at a time in their order, and those of another user beside them', async () => {
+    const running = new RunningRequests(10, 2);
+    const working: string[] = [];
+    const start = (userId: string, name: string) => {
+      const turn = running.begin(userId);
+      void turn?.wait().then(() => working.push(name));
+      return turn;
+    };
+    const turns = ['a1', 'a2', 'a3', 'a4'].map((name) => start('ann', name));
+    start('bob', 'b1');
+    await vi.advanceTimersByTimeAsync(50);
+    expect(working).toEqual(['a1', 'a2', 'b1']);
+    turns[1]?.end();
+    await vi.advanceTimersByTimeAsync(50);
+    expect(working).toEqual(['a1', 'a2', 'b1', 'a3']);
+    turns[0]?.end();
+    turns[2]?.end();
+    await vi.advanceTimersByTimeAsync(50);
+    expect(working).toEqual(['a1', 'a2', 'b1', 'a3', 'a4']);
+  });
 });

@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { UserPrincipal } from '../../../identity/index.ts';
 import { settingsOf } from '../../../shared/settings/settings.ts';
+import { logError } from '../../../shared/telemetry/log.ts';
+import { readDefaultFileBytes, readOutsideFileBytes } from '../../outbound/submission/size-of-way.ts';
 import { readVapidKey } from '../../push/send-push.ts';
 import {
   BLOB_BYTES_MAX,
@@ -21,8 +23,8 @@ import { type Arguments, CAPABILITIES } from '../protocol/method.ts';
 import { EMAIL_SORT_OPTIONS } from './email-query.ts';
 
 /**
- * Maximum size of all files of one message, before Base64. A personal account has a lower limit, which is checked when the message
- * is sent.
+ * Maximum size of all files of one message, before Base64, if the way of mail to other servers has no lower one. A personal account has
+ * a lower limit, which is checked when the message is sent.
  */
 const ATTACHMENT_BYTES_MAX = 30 * 1024 * 1024;
 /** Maximum time between submission and sending (RFC 8621 §1.3.2). */
@@ -39,13 +41,14 @@ const CORE = {
   collationAlgorithms: ['i;ascii-casemap', 'i;unicode-casemap'],
 };
 
-const ACCOUNT_CAPABILITIES = {
+/** @param attachmentBytesMax size of all files of a message to other servers. Mail to a mailbox here may have more. */
+const toAccountCapabilities = (attachmentBytesMax: number) => ({
   [CAPABILITIES.core]: {},
   [CAPABILITIES.mail]: {
     maxMailboxesPerEmail: MAILBOXES_PER_EMAIL_MAX,
     maxMailboxDepth: MAILBOX_DEPTH_MAX,
     maxSizeMailboxName: MAILBOX_NAME_BYTES_MAX,
-    maxSizeAttachmentsPerEmail: ATTACHMENT_BYTES_MAX,
+    maxSizeAttachmentsPerEmail: attachmentBytesMax,
     emailQuerySortOptions: EMAIL_SORT_OPTIONS,
     mayCreateTopLevelMailbox: true,
   },
@@ -58,7 +61,16 @@ const ACCOUNT_CAPABILITIES = {
     supportedDigestAlgorithms: ['sha', 'sha-256', 'sha-512'],
   },
   [CAPABILITIES.quota]: {},
-};
+});
+
+/** @returns the limit of the way of mail to other servers. If its settings cannot be read, that of the default way. */
+async function readAttachmentBytesMax(env: Env, from: string): Promise<number> {
+  const outside = await readOutsideFileBytes(env, from).catch((error: unknown) => {
+    logError('session_limit_failed', error);
+    return readDefaultFileBytes(env);
+  });
+  return Math.min(ATTACHMENT_BYTES_MAX, outside ?? ATTACHMENT_BYTES_MAX);
+}
 
 /**
  * @returns the address at which the client called. A proxy that ends TLS names the scheme in `X-Forwarded-Proto`. A client that
@@ -74,11 +86,15 @@ export async function toSession(env: Env, user: UserPrincipal, request: Request)
   const base = `${host === '' ? readOrigin(request) : `https://${host}`}/v1/jmap`;
   const empty = Object.fromEntries(Object.values(CAPABILITIES).map((uri) => [uri, {}]));
   const name = user.email ?? user.userName;
-  const { publicKey } = await readVapidKey(env);
+  const [{ publicKey }, attachmentBytesMax] = await Promise.all([
+    readVapidKey(env),
+    readAttachmentBytesMax(env, user.email ?? ''),
+  ]);
+  const accountCapabilities = toAccountCapabilities(attachmentBytesMax);
   const session = {
     capabilities: { ...empty, [CAPABILITIES.core]: CORE, [CAPABILITIES.vapid]: { applicationServerKey: publicKey } },
     accounts: {
-      [user.userId]: { name, isPersonal: true, isReadOnly: false, accountCapabilities: ACCOUNT_CAPABILITIES },
+      [user.userId]: { name, isPersonal: true, isReadOnly: false, accountCapabilities },
     },
     primaryAccounts: Object.fromEntries(Object.values(CAPABILITIES).map((uri) => [uri, user.userId])),
     username: name,

@@ -28,6 +28,8 @@ export const OBJECTS_PER_GET_MAX = 500;
 export const OBJECTS_PER_SET_MAX = 500;
 /** Maximum of running requests and uploads, per user and isolate (`running-requests.ts`). */
 export const CONCURRENT_REQUESTS = 10;
+/** Of a user's requests, how many work at once. The others wait, so that one user's flood slows others by little. */
+export const WORKING_REQUESTS = 2;
 export const CONCURRENT_UPLOADS = 8;
 /** Maximum of ids in one answer to a query. */
 export const QUERY_LIMIT_MAX = 1_000;

@@ -11,7 +11,6 @@ import {
 } from '../../../shared/json/json-api.ts';
 import { readLimited } from '../../../shared/json/limited-body.ts';
 import { problem } from '../../../shared/json/problem.ts';
-import { createClock } from '../../../shared/settings/clock.ts';
 import { pump } from '../../routes/stored-bytes.ts';
 import { NOT_FOUND } from '../../schemas/errors.ts';
 import { toUploadBlobId } from '../domain/blob-id.ts';
@@ -48,8 +47,8 @@ export function addBlobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireMailClient(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       if (c.req.valid('param').account_id !== caller.value.userId) return sendProblem(c, NOT_FOUND);
-      const end = running.begin(caller.value.userId, createClock(c.env)());
-      if (!end) return unchecked(toRequestErrorResponse(tooManyAtOnce('maxConcurrentUpload')));
+      const turn = running.begin(caller.value.userId);
+      if (!turn) return unchecked(toRequestErrorResponse(tooManyAtOnce('maxConcurrentUpload')));
       try {
         const body = await openBody(c.req.raw, c.req.header('content-length'));
         if (body === null) {
@@ -66,7 +65,7 @@ export function addBlobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
         const blobId = toUploadBlobId(stored.value.attachmentId);
         return c.json({ accountId: caller.value.userId, blobId, type: contentType, size: body.sizeBytes }, 200);
       } finally {
-        end();
+        turn.end();
       }
     },
   );

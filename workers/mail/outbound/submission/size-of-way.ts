@@ -1,4 +1,6 @@
 /** Checks the encoded size of a message against the way of each recipient, before anything is stored. */
+
+import { settingsOf } from '../../../shared/settings/settings.ts';
 import type { SubmissionFault } from '../../domain/submission-policy.ts';
 import {
   bytesMaxOf,
@@ -6,7 +8,7 @@ import {
   SENDING_OVERHEAD_BYTES,
   toFileBytesMax,
 } from '../../domain/transport-choice.ts';
-import { createWayFinder, findOutsideTransports } from '../route-table.ts';
+import { createWayFinder, findOutsideTransports, listDefaultTransports } from '../route-table.ts';
 
 interface Sized {
   /** Address of the sender. */
@@ -50,8 +52,14 @@ export async function findSizeFault(env: Env, message: Sized): Promise<SizeFault
 const TEXT_BYTES = 64 * 1024;
 
 /** @returns how many bytes of files fit into a message from an address to other servers; null if only the account limits them. */
-export async function readOutsideFileBytes(env: Env, from: string): Promise<number | null> {
-  const bytesMax = bytesMaxOf(await findOutsideTransports(env, from.slice(from.lastIndexOf('@') + 1)));
+export const readOutsideFileBytes = async (env: Env, from: string): Promise<number | null> =>
+  toFileBytes(await findOutsideTransports(env, from.slice(from.lastIndexOf('@') + 1)));
+
+/** As `readOutsideFileBytes`, for a domain without a transport of its own. */
+export const readDefaultFileBytes = (env: Env): number | null => toFileBytes(listDefaultTransports(settingsOf(env)));
+
+function toFileBytes(transports: readonly string[]): number | null {
+  const bytesMax = bytesMaxOf(transports);
   return bytesMax === null ? null : toFileBytesMax(bytesMax, TEXT_BYTES);
 }
 

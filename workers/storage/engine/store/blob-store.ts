@@ -192,6 +192,15 @@ export async function isAnyMissing(context: EngineContext, shard: number): Promi
   return found === 1;
 }
 
+/** Counts the blobs of the shard that lack a copy. The query reads one row of an index for each. */
+export async function countMissing(context: EngineContext, shard: number, max: number): Promise<number> {
+  const found = await databaseOf(context, shard)
+    .prepare('SELECT count(*) AS total FROM (SELECT 1 FROM blob WHERE missing <> 0 LIMIT ?1)')
+    .bind(max)
+    .first<number>('total');
+  return found ?? 0;
+}
+
 export async function setLocations(
   context: EngineContext,
   shard: number,
