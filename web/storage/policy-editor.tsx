@@ -3,10 +3,11 @@ import { useState } from 'react';
 import type { Policy } from '../../workers/identity/domain/policy.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
+import { UnsavedNote, useUnsaved } from '../shared/unsaved.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
 import { readPolicy, writePolicy } from './bucket-documents.ts';
 import { ACTIONS, checkPolicy, TEMPLATES, templateOf, tryPolicy } from './policy-check.ts';
-import type { Key } from './s3.ts';
+import { type Key, toOwner } from './s3.ts';
 
 const t = storageTexts.settings;
 
@@ -53,13 +54,12 @@ function Checker({ policy, bucket }: { policy: Policy; bucket: string }) {
 
 export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: string }) {
   const { value, error, reload } = useLoaded(() => readPolicy(accessKey, bucket), [accessKey, bucket]);
-  /** Null until the user changes the stored policy. */
-  const [written, setWritten] = useState<string | null>(null);
-  const text = written ?? value ?? '';
+  const unsaved = useUnsaved(`${toOwner(accessKey)}.policy.${bucket}`, value ?? '');
+  const text = unsaved.value;
   const check = text.trim() === '' ? null : checkPolicy(text, bucket);
   const save = (next: string, done: string) =>
     writePolicy(accessKey, bucket, next).then(() => {
-      setWritten(next);
+      unsaved.forget();
       showToast(done);
       reload();
     }, showError);
@@ -75,7 +75,7 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
             type="button"
             className="small"
             disabled={value === null}
-            onClick={() => setWritten(templateOf(name, bucket))}
+            onClick={() => unsaved.set(templateOf(name, bucket))}
           >
             {t[name]}
           </button>
@@ -90,7 +90,7 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
         spellCheck={false}
         rows={Math.min(24, Math.max(8, text.split('\n').length))}
         value={text}
-        onInput={(event) => setWritten(event.currentTarget.value)}
+        onInput={(event) => unsaved.set(event.currentTarget.value)}
       />
       {check && (
         <p role="status" className={check.problem === null ? 'good-text' : 'danger-text'}>
@@ -98,6 +98,7 @@ export function PolicyEditor({ accessKey, bucket }: { accessKey: Key; bucket: st
         </p>
       )}
       {check?.policy && <Checker policy={check.policy} bucket={bucket} />}
+      {unsaved.isKept && value !== null && text !== value && <UnsavedNote onDiscard={unsaved.forget} />}
       <div className="row">
         <button
           type="button"

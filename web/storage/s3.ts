@@ -14,6 +14,9 @@ export interface Key extends Credentials {
   expiresAt?: string;
 }
 
+/** The person to whom a key belongs, as far as the page knows: the key of a sign-in with a mailbox is a new one each time. */
+export const toOwner = ({ accessKeyId, ownerEmail }: Key): string => ownerEmail ?? accessKeyId;
+
 export class S3Error extends Error {
   readonly status: number;
   readonly code: string;

@@ -4,9 +4,10 @@ import { formatDateTime } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
 import { showToast } from '../shared/toasts.tsx';
+import { forgetUnsaved } from '../shared/unsaved.tsx';
 import { setKey, signedIn } from './key.ts';
 import { revokeOwnKey } from './own-key-api.ts';
-import { type Key, listBuckets, S3Error } from './s3.ts';
+import { type Key, listBuckets, S3Error, toOwner } from './s3.ts';
 
 const t = storageTexts.signIn;
 /** The text about a key that still works names what to do, so it stays longer than other errors. */
@@ -22,6 +23,7 @@ const isGone = (key: Key): Promise<boolean> =>
 /** Forgets the key in all tabs, and revokes it if the sign-in with a mailbox created it. Links that it signed end with it. */
 export async function signOut(): Promise<void> {
   const { key } = signedIn.get();
+  if (key) forgetUnsaved(toOwner(key));
   setKey(null);
   if (key?.ownerEmail === undefined) return;
   try {

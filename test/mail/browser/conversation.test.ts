@@ -5,7 +5,7 @@ import { awaitMessage, awaitSunk, type MailUser, registerUser } from '../../supp
 import { startServer } from '../../support/server.ts';
 import { eventually, hasChromium } from '../../web/browser/chromium.ts';
 import { useStage } from '../../web/browser/stage.ts';
-import { deliver, importLetters, letter, messageText, openRow, row, signIn } from './mail-page.ts';
+import { deliver, importLetters, letter, messageText, openRow, readText, row, signIn } from './mail-page.ts';
 
 /** A PNG of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
@@ -82,7 +82,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     expect(await cards(page).count()).toBe(2);
     await messageText(page, 'With pleasure!').waitFor();
     await cards(page).last().getByRole('button', { name: 'Undo send' }).click();
-    await eventually(() => text(page).inputValue()).toContain('With pleasure!');
+    await eventually(() => readText(text(page))).toContain('With pleasure!');
     await eventually(() => cards(page).count()).toBe(2);
     expect(troubles).toEqual([]);
     await page.context().close();
@@ -103,12 +103,12 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await page.keyboard.press('Control+Enter');
     await page.getByText('The server cannot be reached. The message is saved').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
-    await eventually(() => text(page).inputValue()).toContain('first version');
+    await eventually(() => readText(text(page))).toContain('first version');
     await page.unroute('**/v1/messages');
     await text(page).fill('second version');
     await page.keyboard.press('Control+Enter');
     await page.getByText('An earlier version of this message was sent.').waitFor();
-    await eventually(() => text(page).inputValue()).toContain('second version');
+    await eventually(() => readText(text(page))).toContain('second version');
     const sunk = await awaitSunk(stage.server, 'the message', (one) => one.raw.includes('Subject: Only once'));
     expect(sunk.raw.toString()).toContain('first version');
     // The user sends the second version too, although the first one was sent.
@@ -167,12 +167,12 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await other.page.goto(`${stage.server.url}/_/mail#/drafts`);
     await openRow(other.page, 'Re: Spring');
     await other.page.getByRole('button', { name: 'Continue writing' }).click();
-    await eventually(() => text(other.page).inputValue()).toBe('Thank you.\nGoodbye.');
+    await eventually(() => readText(text(other.page))).toBe('Thank you.\nGoodbye.');
     await other.page.getByRole('button', { name: 'Show the quoted message' }).click();
     const picture = other.page.frameLocator('.compose-quote iframe').locator('img[data-cid]');
     await eventually(() => picture.evaluate((image: HTMLImageElement) => image.src)).toMatch(/^blob:/);
     await other.page.getByRole('button', { name: 'Switch to plain text' }).click();
-    await eventually(() => text(other.page).inputValue()).toMatch(
+    await eventually(() => readText(text(other.page))).toMatch(
       /^Thank you\.\nGoodbye\.\n\nOn .* wrote:\n> Read online\./,
     );
     await eventually(async () => (await draft()).html).toBeNull();
@@ -194,7 +194,7 @@ describe.skipIf(!hasChromium)('a conversation', () => {
     await page.keyboard.press('Control+Enter');
     await page.getByText('You mention a file, but nothing is attached.').waitFor();
     await page.getByRole('button', { name: 'Go back' }).click();
-    expect(await text(page).inputValue()).toBe('See the attached file.');
+    expect(await readText(text(page))).toBe('See the attached file.');
     await page.keyboard.press('Control+Enter');
     await page.getByText('Sent.').waitFor();
     await page.keyboard.press('c');

@@ -4,7 +4,18 @@ import { describe, expect, it } from 'vitest';
 import { awaitMessage, listFolder, type MailUser, registerUser } from '../../support/mail/mail.ts';
 import { eventually, expectAccessible, hasChromium, type Tab, takePictures } from '../../web/browser/chromium.ts';
 import { useStage } from '../../web/browser/stage.ts';
-import { deliver, importLetters, letter, messageText, openRow, row, signIn, signOut, subjects } from './mail-page.ts';
+import {
+  deliver,
+  importLetters,
+  letter,
+  messageText,
+  openRow,
+  readText,
+  row,
+  signIn,
+  signOut,
+  subjects,
+} from './mail-page.ts';
 
 /** A red square of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
@@ -264,13 +275,13 @@ describe.skipIf(!hasChromium)('mail every day', () => {
     await page.getByRole('button', { name: 'Reply', exact: true }).click();
     const inline = page.locator('.reader .compose');
     await inline.waitFor();
-    await eventually(() => page.evaluate(() => document.activeElement?.matches('.compose textarea'))).toBe(true);
+    await eventually(() => page.evaluate(() => document.activeElement?.matches('.compose .compose-body'))).toBe(true);
     await page.keyboard.type('My thought.');
     await expectAccessible(page);
     await openRow(page, 'Other');
     await messageText(page, 'Else.').waitFor();
     await inline.waitFor({ state: 'detached' });
-    await eventually(() => text(page).inputValue()).toContain('My thought.');
+    await eventually(() => readText(text(page))).toContain('My thought.');
     await openRow(page, 'Pointers');
     await inline.waitFor();
     await page.getByRole('button', { name: 'Write in a window' }).click();

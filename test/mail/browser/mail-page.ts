@@ -152,3 +152,21 @@ export const messageText = (page: Page, text: string): Locator => page.locator('
 export const subjects = (page: Page): Promise<string[]> => page.locator('.message-row .subject').allInnerTexts();
 export const folder = (page: Page, name: string): Locator =>
   page.getByRole('navigation', { name: 'Folders' }).getByRole('link', { name: new RegExp(`^${name}`) });
+/** Switches between plain and formatted text in the menu of the message that is being written. */
+export async function switchFormat(page: Page, name: 'Switch to plain text' | 'Format the text'): Promise<void> {
+  await page.locator('.compose').getByRole('button', { name: 'More options' }).click();
+  await page.getByRole('menuitem', { name }).click();
+}
+/** Reads the text of the message that is being written, formatted or plain. */
+export const readText = (field: Locator): Promise<string> =>
+  field.evaluate((element) => {
+    const { value, innerText, childNodes } = element as unknown as {
+      value?: string;
+      innerText: string;
+      childNodes: Iterable<{ innerText?: string }>;
+    };
+    // An empty line has a line end of its own, which is not one more line.
+    const lines = [...childNodes].map((line) => line.innerText?.replace(/\n$/, ''));
+    const shown = lines.includes(undefined) ? innerText : lines.join('\n');
+    return value ?? shown.replaceAll('\u00a0', ' ');
+  });

@@ -18,6 +18,7 @@ import {
   letter,
   messageText,
   openRow,
+  readText,
   row,
   signIn,
   signOut,
@@ -118,7 +119,7 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     const card = page.locator('article.outgoing');
     await card.getByText('Waiting for the network').waitFor();
     await card.getByRole('button', { name: 'Undo' }).click();
-    await eventually(() => page.getByRole('textbox', { name: 'Message' }).inputValue()).toContain('Forty metres.');
+    await eventually(() => readText(page.getByRole('textbox', { name: 'Message' }))).toContain('Forty metres.');
     await page.getByRole('button', { name: 'Discard' }).click();
     await row(page, 'Air').getByRole('checkbox').click();
     await page.keyboard.press('e');

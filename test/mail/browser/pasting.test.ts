@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { awaitMessage, type MailUser, registerUser } from '../../support/mail/mail.ts';
 import { eventually, hasChromium, takePictures } from '../../web/browser/chromium.ts';
 import { useStage } from '../../web/browser/stage.ts';
-import { signIn } from './mail-page.ts';
+import { readText, signIn, switchFormat } from './mail-page.ts';
 
 /** Writes one item to the clipboard, as "Copy image" and "Copy" of a browser do. The picture is a green square of two pixels. */
 const copy = (page: Page, html: string, withPicture: boolean) =>
@@ -56,6 +56,7 @@ describe.skipIf(!hasChromium)('pasting', () => {
 
   it('inserts a copied picture, and turns plain text into formatted text for it', async () => {
     const { page, user } = await write('Copied');
+    await switchFormat(page, 'Switch to plain text');
     await page.keyboard.type('Look: ');
     await copy(page, '<img src="https://pictures.test/a.png" alt="A square">', true);
     await page.keyboard.press('Control+v');
@@ -75,7 +76,6 @@ describe.skipIf(!hasChromium)('pasting', () => {
 
   it('keeps the pictures that come with their bytes, and says which are left out', async () => {
     const { page, user } = await write('Report');
-    await page.getByRole('button', { name: 'Format the text' }).click();
     await copy(
       page,
       '<p>Before <img src="https://pictures.test/a.png"> after <img src="https://pictures.test/b.png"></p>',
@@ -95,6 +95,7 @@ describe.skipIf(!hasChromium)('pasting', () => {
 
   it('says that pictures are left out of plain text, and pastes the words', async () => {
     const { page } = await write('Words');
+    await switchFormat(page, 'Switch to plain text');
     await page.evaluate(() =>
       navigator.clipboard.write([
         new ClipboardItem({
@@ -106,7 +107,7 @@ describe.skipIf(!hasChromium)('pasting', () => {
       ]),
     );
     await page.keyboard.press('Control+v');
-    await eventually(() => text(page).inputValue()).toBe('One two');
+    await eventually(() => readText(text(page))).toBe('One two');
     await page.getByText('2 pictures were left out').waitFor();
   });
 });

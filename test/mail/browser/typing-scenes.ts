@@ -72,7 +72,7 @@ export const WRITING: readonly Scene[] = [
     open: async (page) => {
       await page.keyboard.press('c');
       await page.getByRole('button', { name: 'Cc, Bcc' }).click();
-      await page.getByRole('button', { name: 'Format the text' }).click();
+      await page.getByRole('button', { name: 'Link', exact: true }).click();
       await page.getByRole('button', { name: 'Later' }).click();
     },
     root: (page) => page.locator('.compose'),

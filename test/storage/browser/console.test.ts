@@ -181,6 +181,10 @@ describe.skipIf(!hasChromium)('the storage console', () => {
     await text.fill('{"Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::x/*"}]}');
     await policy.getByText('Missing required field Principal').waitFor();
     expect(await policy.getByRole('button', { name: 'Save policy' }).isDisabled()).toBe(true);
+    // What is not saved survives a reload.
+    await page.reload();
+    await eventually(() => text.inputValue()).toContain('arn:aws:s3:::x');
+    await policy.getByText('Not saved yet.').waitFor();
     await policy.getByRole('button', { name: 'Anyone may read' }).click();
     await policy.getByText('The policy is valid.').waitFor();
     await policy.getByText('It makes the bucket public.').waitFor();

@@ -96,7 +96,7 @@ export function listMailStates(page: Page, url: string): States {
       await page.getByLabel(word(writing.to), { exact: true }).fill('0,');
       await page.getByText(word(writing.ccBcc)).click();
       await button(page, writing.later).click();
-      await button(page, writing.format).click();
+      await button(page, writing.tools.link).click();
       await button(page, writing.options).click();
       await page.getByRole('menuitem').first().waitFor();
     },

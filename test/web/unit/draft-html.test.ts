@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { INKS, MARKS, type Mark, toFace, toFontStyle } from '../../../web/mail/compose/colours.ts';
+import { listClasses, toStyle } from '../../../web/mail/compose/colours.ts';
 import { joinHtml, splitHtml } from '../../../web/mail/compose/quoted-html.ts';
-import { TABLE_STYLES } from '../../../web/mail/compose/tables.ts';
+import { TABLE_STYLES } from '../../../web/mail/compose/table-styles.ts';
 import { isWrittenByPage } from '../../../workers/mail/domain/draft-html.ts';
 import { cleanStyle } from '../../../workers/mail/domain/html-rules.ts';
 import { cleanDraftHtml, cleanHtml } from '../../../workers/mail/mime/clean-html.ts';
 
 const RICH = '<div class="tessera-rich" dir="auto" style="white-space:pre-wrap">';
-const font = (style: string) => `<font style="${style}">word</font>`;
+const styled = (style: string) => `<span style="${style}">word</span>`;
 
-/** What each tool of the editor makes, as `serialize` writes it. */
+/** What each tool of the editor makes, as `toMessageHtml` writes it. */
 const MADE: Readonly<Record<string, string>> = {
   bold: '<b>Strong</b> and <b><i>both</i></b>',
   italic: '<i>soft</i><em>em</em><strong>strong</strong>',
@@ -19,10 +19,14 @@ const MADE: Readonly<Record<string, string>> = {
   quote: '<blockquote>said</blockquote>',
   clear: 'plain',
   link: '<a href="https://example.test/?a=1&amp;b=2">more</a><a href="mailto:a@b.test">mail</a>',
-  ...Object.fromEntries(Object.values(INKS).map((ink) => [`colour ${ink}`, font(toFontStyle(ink, null))])),
   ...Object.fromEntries(
-    (Object.keys(MARKS) as Mark[]).map((mark) => [`highlight ${mark}`, font(toFontStyle(INKS.red, toFace(mark)))]),
+    (['ink', 'mark', 'size'] as const).flatMap((kind) =>
+      listClasses(kind).map((name) => [name, styled(toStyle(name, ['ink-red']))]),
+    ),
   ),
+  'colour of an earlier version': '<font style="color:#cb291d">word</font>',
+  code: '<pre>one\n  two</pre><div>a <code>b</code></div>',
+  'struck out': '<u>under</u><s>struck</s>',
   table: `<table style="${TABLE_STYLES.table}"><tbody><tr><td style="${TABLE_STYLES.td}"><br></td><td style="${TABLE_STYLES.td}">x</td></tr></tbody></table>`,
   picture: '<img alt="a &quot;b&quot;.png" src="cid:6f9619ff-8b86-d011-b42d-00cf4fc964ff@attachment">',
   'remote picture of a quote': '<img src="https://pics.test/a.png" alt="" width="300">',

@@ -17,6 +17,7 @@ import {
 import { folderByRole, mailbox } from '../model/mailbox.ts';
 import type { Row } from '../model/rows.ts';
 import { view } from '../model/view.ts';
+import { findWhole } from '../model/whole-selection.ts';
 
 const t = mailTexts.changes;
 
@@ -27,7 +28,13 @@ function chosenRows(): Row[] {
   return active ? [active] : [];
 }
 
-const messagesOf = (rows: readonly Row[]): Summary[] => rows.flatMap((row) => row.messages);
+/** Returns the messages of rows. If they are the selected rows of a whole selection, also those that are not loaded. */
+function messagesOf(rows: readonly Row[]): Summary[] {
+  const { selected } = mailbox.get();
+  const whole = findWhole();
+  const isWhole = whole !== null && rows.length >= selected.size && rows.every((row) => selected.has(row.threadId));
+  return isWhole ? [...whole] : rows.flatMap((row) => row.messages);
+}
 const idsOf = (rows: readonly Row[]): string[] => messagesOf(rows).map((message) => message.id);
 
 function activate(row: Row | undefined, isOpening: boolean): void {
@@ -67,8 +74,9 @@ function removeAndActivateNext(rows: Row[], run: (messages: Summary[]) => Promis
       ? undefined
       : (all.slice(at).find((row) => !gone.has(row.threadId)) ??
         all.slice(0, at).findLast((row) => !gone.has(row.threadId)));
+  const messages = messagesOf(rows);
   mailbox.set({ selected: new Set() });
-  void run(messagesOf(rows));
+  void run(messages);
   if (gone.has(mailbox.get().activeId ?? '') || wasOpen) activate(next, wasOpen && !isNarrow());
   if (wasOpen && isNarrow()) view.set({ threadId: null, messageId: null });
   focusRow(mailbox.get().activeId);
@@ -167,7 +175,7 @@ export const act = {
   },
   toggleRead(rows: Row[] = chosenRows()): void {
     if (rows.length === 0) return;
-    const isRead = rows.some((row) => row.isUnread);
+    const isRead = messagesOf(rows).some((message) => !message.is_read);
     void changeMessages(idsOf(rows), { is_read: isRead });
     showToast(isRead ? t.markedAsRead : t.markedAsUnread, { durationMs: 2500 });
   },

@@ -6,18 +6,18 @@
 import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
-import { deleteDraft, findShownMessage, loadDraft, loadMessage, type Message } from '../model/api.ts';
+import { deleteDraft, findShownMessage, loadConversation, loadDraft, loadMessage, type Message } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
 import { refreshAll } from '../model/list-reading.ts';
-import { escapeHtml } from '../model/message-html.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
 import { cancelScheduledSave, readDraft, saveDetached, saveDraft, savesSettled, scheduleSave } from './draft-saving.ts';
 import { findKeptMessages, forgetWriting, keepWriting } from './kept-writing.ts';
-import { type Picture, quoteHtml } from './quoted-html.ts';
-import { type ReplyKind, toReply } from './reply.ts';
-import { fromDraft, isEmptyWriting, isOwnDraft, type Upload, type Writing } from './writing.ts';
+import { joinPlain, type Picture, quoteHtml } from './quoted-html.ts';
+import { type ReplyKind, toMessageId, toReply } from './reply.ts';
+import { toLines } from './rich-lines.ts';
+import { fromDraft, isEmptyWriting, isOwnDraft, isUntouched, toTyped, type Upload, type Writing } from './writing.ts';
 
 const t = mailTexts.writing;
 
@@ -34,9 +34,12 @@ export async function resumeWriting(): Promise<void> {
   for (const writing of older) await saveDetached(writing);
 }
 
+/** Whether nothing would be lost without the message. */
+const isWorthless = (writing: Writing): boolean => isEmptyWriting(writing, newWriting().body) || isUntouched(writing);
+
 export function startWriting(start: Partial<Writing> = {}): void {
   const { writing, saved } = compose.get();
-  if (writing && !isEmptyWriting(writing, newWriting().body)) {
+  if (writing && !isWorthless(writing)) {
     if (Object.keys(start).length === 0) {
       document.querySelector<HTMLElement>('.compose input')?.focus();
       return;
@@ -69,10 +72,11 @@ export async function startReply(kind: ReplyKind, message?: Message): Promise<vo
   compose.set({ isOpening: true });
   try {
     const source = message ?? findShownMessage(messageId ?? '') ?? (await loadMessage(messageId ?? ''));
+    if (kind !== 'forward' && (await continueReply(source))) return;
     const quoted = quoteHtml(source);
-    startWriting(
-      toReply(kind, source, session.get().profile?.addresses ?? [], newWriting().body, quoted?.html ?? null),
-    );
+    const blank = newWriting();
+    const reply = toReply(kind, source, session.get().profile?.addresses ?? [], blank.body, quoted?.html ?? null);
+    startWriting({ ...reply, untouched: toTyped({ ...blank, ...reply }) });
     const pictures = quoted?.pictures ?? [];
     const inQuote = new Set(pictures.map((picture) => picture.fileName));
     const isForwarded = (at: number) => kind === 'forward' && !inQuote.has(source.attachments[at]?.file_name ?? '');
@@ -83,6 +87,22 @@ export async function startReply(kind: ReplyKind, message?: Message): Promise<vo
   } finally {
     compose.set({ isOpening: false });
   }
+}
+
+/** Continues the reply to a message that is being written or in Drafts. @returns false if there is none. */
+async function continueReply(source: Message): Promise<boolean> {
+  const answered = toMessageId(source.headers.message_id);
+  if (answered === null) return false;
+  const { writing } = compose.get();
+  if (writing?.inReplyTo === answered) {
+    document.querySelector<HTMLElement>('.compose-body')?.focus();
+    return true;
+  }
+  const messages = await loadConversation(source);
+  const draft = messages.findLast((one) => one.is_draft && toMessageId(one.headers.in_reply_to) === answered);
+  if (!draft || !(await readDraft(draft.id))) return false;
+  await continueDraft(draft.id);
+  return true;
 }
 
 /** Opens a draft of the Drafts folder for editing. */
@@ -111,6 +131,12 @@ export function change(part: Partial<Writing>): void {
   const { writing, theirs } = compose.get();
   if (!writing) return;
   const next = { ...writing, ...part };
+  // A reply that the user has not touched is kept nowhere.
+  if (next.draftId === null && isUntouched(next)) {
+    forgetWriting(next.key);
+    compose.set({ writing: next, saved: 'no', error: null });
+    return;
+  }
   compose.set({ writing: next, saved: theirs ? 'changed' : 'here', error: null });
   keepWriting(next);
   scheduleSave();
@@ -121,34 +147,44 @@ const PLAIN_UNDO_MS = 20_000;
 const isOfQuote = (quote: Writing['quote'], upload: Upload): boolean =>
   upload.isInline === true && quote !== null && quote.html.includes(`cid:${upload.key}@`);
 
-/** Turns formatted text into plain text and removes its pictures. A quote becomes plain text too, unless it is kept. */
+/**
+ * Turns formatted text into plain text. Its pictures become attachments. A quote becomes plain text too, unless it is kept.
+ */
 export function makePlain({ isQuoteKept = false } = {}): void {
   const { writing } = compose.get();
-  if (!writing || (writing.html === null && writing.rich === null && writing.quote === null)) return;
-  const { key, html, rich, body, quote, attachments } = writing;
+  if (!writing) return;
+  const { key, html, rich, body, quote, attachments, former } = writing;
   const kept = isQuoteKept ? quote : null;
+  if (html === null && rich === null && quote === kept) {
+    if (former) change({ former: null });
+    return;
+  }
   change({
     html: null,
     rich: null,
+    former: rich,
     quote: kept,
     ...(quote && !kept ? { body: `${body}\n\n${quote.text}` } : {}),
-    attachments: attachments.filter((upload) => !upload.isInline || isOfQuote(kept, upload)),
+    attachments: attachments.flatMap((upload) => {
+      if (!upload.isInline || isOfQuote(kept, upload)) return upload;
+      return isOfQuote(quote, upload) ? [] : { ...upload, isInline: false };
+    }),
   });
   const undo = async () => {
     const now = compose.get().writing;
     if (now?.key !== key) return;
     const added = now.attachments.filter((upload) => !attachments.some((one) => one.key === upload.key));
-    change({ html, rich, body, quote, attachments: [...attachments, ...added] });
+    change({ html, rich, body, quote, former: former ?? null, attachments: [...attachments, ...added] });
   };
   offerUndo(t.formattingWasRemoved, undo, PLAIN_UNDO_MS);
 }
 
-/** Turns plain text into formatted text, so that the user can format it. */
-export function makeRich(): void {
+/** Moves a quote of plain text into the text, where it can be answered line by line. */
+export function unfoldQuote(): void {
   const { writing } = compose.get();
-  if (!writing || writing.html !== null || writing.rich !== null) return;
-  const lines = writing.body.split('\n').map((line) => `<div>${escapeHtml(line) || '<br>'}</div>`);
-  change({ rich: lines.join('') });
+  if (!writing?.quote) return;
+  const { quote, body, rich } = writing;
+  change({ quote: null, body: joinPlain(body, quote), rich: rich === null ? null : rich + toLines(`\n${quote.text}`) });
 }
 
 /** Removes the quoted message. */
@@ -189,7 +225,7 @@ export function endWriting(): void {
 export async function closeWriting(): Promise<void> {
   const { writing, theirs } = compose.get();
   if (!writing) return;
-  if (isEmptyWriting(writing, newWriting().body)) {
+  if (isWorthless(writing)) {
     await discard();
     return;
   }
@@ -223,7 +259,7 @@ export async function discard(): Promise<void> {
   const { writing, theirs } = compose.get();
   endWriting();
   if (!writing) return;
-  if (!isEmptyWriting(writing, newWriting().body)) {
+  if (!isWorthless(writing)) {
     offerUndo(t.draftDiscarded, async () => reopenDiscarded(writing), DISCARD_UNDO_MS);
   }
   if (!writing.draftId || theirs) return;

@@ -24,6 +24,8 @@ export interface ComposeState {
   isPoppedOut: boolean;
   /** Whether the Reply-To field is open. */
   isReplyToShown: boolean;
+  /** Whether the window fills the page. */
+  isFull: boolean;
 }
 
 export const CLOSED_COMPOSE: ComposeState = {
@@ -36,6 +38,7 @@ export const CLOSED_COMPOSE: ComposeState = {
   error: null,
   isPoppedOut: false,
   isReplyToShown: false,
+  isFull: false,
 };
 
 export const compose = createStore<ComposeState>(CLOSED_COMPOSE);

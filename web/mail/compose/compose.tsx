@@ -20,9 +20,14 @@ import { view } from '../model/view.ts';
 import { type CopyField, findCopyField, Head } from './compose-head.tsx';
 import { change, closeWriting, discard, makePlain } from './compose-state.ts';
 import { type ComposeState, compose } from './compose-store.ts';
+import './editor.css';
 import { DraftChoice } from './draft-choice-panel.tsx';
+import type { Editor } from './editor.ts';
 import { Files } from './files.tsx';
+import { FormatBar } from './format-bar.tsx';
 import { pasteIntoPlain, switchToPlain, switchToRich } from './format-switch.ts';
+import { formatTools, showTools } from './format-tools.ts';
+import { plainChoice } from './plain-choice.ts';
 import { QuotedMessage } from './quoted-message.tsx';
 import { RichEditor } from './rich-editor.tsx';
 import { Schedule } from './schedule.tsx';
@@ -59,7 +64,14 @@ function Question({ text, onSend, onBack }: { text: string; onSend: () => void; 
 }
 
 /** Menu entries of options that few messages need, such as the importance. */
-const listOptions = ({ importance }: Writing): MenuCommand[] => [
+const listOptions = ({ importance, html }: Writing, isRich: boolean): MenuCommand[] => [
+  ...(html === null
+    ? [
+        isRich
+          ? { icon: 'plain' as const, title: t.plain, run: switchToPlain }
+          : { icon: 'format' as const, title: t.format, run: switchToRich },
+      ]
+    : []),
   ...(['high', 'normal', 'low'] as const)
     .filter((one) => one !== importance)
     .map((one) => ({
@@ -70,13 +82,84 @@ const listOptions = ({ importance }: Writing): MenuCommand[] => [
   { icon: 'reply', title: t.setReplyTo, run: () => compose.set({ isReplyToShown: true }) },
 ];
 
+interface TextProps {
+  writing: Writing;
+  isRich: boolean;
+  body: RefObject<HTMLElement | null>;
+  onEditor: (editor: Editor | null) => void;
+}
+
+/** The text of the message: the editor, or a field of plain text. */
+function Text({ writing, isRich, body, onEditor }: TextProps) {
+  if (isRich) return <RichEditor writing={writing} body={body} onEditor={onEditor} />;
+  const onPaste = (event: ClipboardEvent) => {
+    if (writing.html === null) pasteIntoPlain(event);
+  };
+  return (
+    <textarea
+      ref={body as RefObject<HTMLTextAreaElement>}
+      className="compose-body"
+      aria-label={t.message}
+      dir="auto"
+      value={writing.body}
+      readOnly={writing.html !== null}
+      onChange={(event) => change({ body: event.target.value })}
+      onPaste={onPaste}
+    />
+  );
+}
+
+interface FootProps {
+  writing: Writing;
+  isRich: boolean;
+  isSending: boolean;
+  isScheduling: boolean;
+  onSend: () => void;
+  onSchedule: () => void;
+}
+
+/** The buttons below the text. */
+function Foot({ writing, isRich, isSending, isScheduling, onSend, onSchedule }: FootProps) {
+  const areToolsShown = useStore(formatTools, (state) => state.areShown);
+  return (
+    <footer className="compose-foot">
+      <button
+        type="button"
+        className="primary"
+        disabled={isSending}
+        onClick={onSend}
+        data-tip={t.send}
+        data-keys="Ctrl+Enter"
+      >
+        <Icon name="send" /> {t.send}
+      </button>
+      <IconButton icon="clock" label={t.later} isExpanded={isScheduling} onClick={onSchedule} />
+      <FileButton icon="clip" label={t.attach} className="quiet icon" onFiles={attach} />
+      {writing.html === null && (
+        <IconButton
+          icon="format"
+          label={isRich ? t.tools.show : t.format}
+          {...(isRich ? { isExpanded: areToolsShown } : {})}
+          onClick={isRich ? () => showTools(!areToolsShown) : switchToRich}
+        />
+      )}
+      {/* Not in the corner: on a phone, the button that opens this window is there, and a second tap must not discard. */}
+      <IconButton icon="trash" label={t.discard} className="discard" onClick={() => void discard()} />
+      <Menu icon="more" label={t.options} commands={listOptions(writing, isRich)} />
+    </footer>
+  );
+}
+
 interface Asked {
   text: string;
   sendAt: Date | null;
 }
 
 export function Compose() {
-  const { writing, saved, trouble, theirs, isSending, error: refusal } = useStore(compose, (state) => state);
+  const { writing, saved, trouble, theirs, isSending, isFull, error: refusal } = useStore(compose, (state) => state);
+  const writesPlain = useStore(plainChoice, (state) => state.isPlain);
+  const areToolsShown = useStore(formatTools, (state) => state.areShown);
+  const [editor, setEditor] = useState<Editor | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [asked, setAsked] = useState<Asked | null>(null);
   const answered = useRef(new Set<string>());
@@ -121,6 +204,8 @@ export function Compose() {
   }, [theirs]);
   if (!writing) return null;
 
+  // Text without formatting is edited as the user prefers, formatted text always in the editor.
+  const isRich = writing.html === null && (writing.rich !== null || !writesPlain);
   const error = problem ?? refusal;
   const sendAt = async (at: Date | null) => {
     if (asked) {
@@ -160,15 +245,15 @@ export function Compose() {
     // Escape closes only the menu, if one is open.
     if (event.key === 'Escape' && !isLayerOpen()) void closeWriting();
   };
-  const onPaste = (event: ClipboardEvent) => {
-    if (writing.html === null) pasteIntoPlain(event, writing.body);
-  };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
-    setOver(false);
     attach(event.dataTransfer.files);
   };
-  const classes = ['compose', isOver ? 'over' : '', slot ? 'inline' : ''];
+  const setFull = (isOn: boolean) => {
+    compose.set({ isFull: isOn, isPoppedOut: true });
+    body.current?.focus();
+  };
+  const classes = ['compose', isOver ? 'over' : '', slot ? 'inline' : '', isFull && !slot ? 'full' : ''];
   const window = (
     <section
       className={classes.filter(Boolean).join(' ')}
@@ -180,6 +265,7 @@ export function Compose() {
         setOver(true);
       }}
       onDragLeave={() => setOver(false)}
+      onDropCapture={() => setOver(false)}
       onDrop={onDrop}
     >
       <header className="compose-title">
@@ -189,6 +275,13 @@ export function Compose() {
           {saved === 'failed' && trouble ? `; ${trouble}` : ''}
         </span>
         {slot && <IconButton icon="popOut" label={t.popOut} onClick={() => compose.set({ isPoppedOut: true })} />}
+        <IconButton
+          icon={isFull ? 'shrink' : 'grow'}
+          label={isFull ? t.leaveFull : t.full}
+          className="full-button"
+          isPressed={isFull}
+          onClick={() => setFull(!isFull)}
+        />
         <IconButton icon="close" label={t.close} keys="Esc" onClick={() => void closeWriting()} />
       </header>
       {theirs && <DraftChoice writing={writing} theirs={theirs} />}
@@ -206,20 +299,7 @@ export function Compose() {
           </button>
         </p>
       )}
-      {writing.rich === null ? (
-        <textarea
-          ref={body as RefObject<HTMLTextAreaElement>}
-          className="compose-body"
-          aria-label={t.message}
-          dir="auto"
-          value={writing.body}
-          readOnly={writing.html !== null}
-          onChange={(event) => change({ body: event.target.value })}
-          onPaste={onPaste}
-        />
-      ) : (
-        <RichEditor key={`text of ${writing.key}`} writing={writing} body={body} />
-      )}
+      <Text key={`text of ${writing.key}`} writing={writing} isRich={isRich} body={body} onEditor={setEditor} />
       {writing.quote && <QuotedMessage key={`quote of ${writing.key}`} writing={writing} html={writing.quote.html} />}
       <Files uploads={writing.attachments} />
       {error && (
@@ -229,36 +309,15 @@ export function Compose() {
       )}
       {asked && <Question text={asked.text} onSend={() => answer(true)} onBack={() => answer(false)} />}
       {isScheduling && <Schedule onPick={(at) => void sendAt(at)} />}
-      <footer className="compose-foot">
-        <button
-          type="button"
-          className="primary"
-          disabled={isSending}
-          onClick={() => void sendAt(null)}
-          data-tip={t.send}
-          data-keys="Ctrl+Enter"
-        >
-          <Icon name="send" /> {t.send}
-        </button>
-        <IconButton
-          icon="clock"
-          label={t.later}
-          isExpanded={isScheduling}
-          onClick={() => setScheduling(!isScheduling)}
-        />
-        <FileButton icon="clip" label={t.attach} className="quiet icon" onFiles={attach} />
-        {writing.html === null && (
-          <IconButton
-            icon="format"
-            label={writing.rich === null ? t.format : t.plain}
-            isPressed={writing.rich !== null}
-            onClick={writing.rich === null ? switchToRich : switchToPlain}
-          />
-        )}
-        {/* Not in the corner: on a phone, the button that opens this window is there, and a second tap must not discard. */}
-        <IconButton icon="trash" label={t.discard} className="discard" onClick={() => void discard()} />
-        <Menu icon="more" label={t.options} commands={listOptions(writing)} />
-      </footer>
+      {isRich && areToolsShown && <FormatBar editor={editor} />}
+      <Foot
+        writing={writing}
+        isRich={isRich}
+        isSending={isSending}
+        isScheduling={isScheduling}
+        onSend={() => void sendAt(null)}
+        onSchedule={() => setScheduling(!isScheduling)}
+      />
     </section>
   );
   return slot ? createPortal(window, slot) : window;

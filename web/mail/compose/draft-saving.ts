@@ -8,7 +8,16 @@ import { showToast } from '../../shared/toasts.tsx';
 import { createDraft, type DraftAnswer, loadDraft, replaceDraft } from '../model/api.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
 import { forgetWriting, keepWriting } from './kept-writing.ts';
-import { checksumOf, fromDraft, isEmptyWriting, isOwnDraft, splitFiles, toDraftBody, type Writing } from './writing.ts';
+import {
+  checksumOf,
+  fromDraft,
+  isEmptyWriting,
+  isOwnDraft,
+  isUntouched,
+  splitFiles,
+  toDraftBody,
+  type Writing,
+} from './writing.ts';
 
 const t = mailTexts.writing;
 
@@ -143,7 +152,8 @@ function recordFailure(error: unknown): void {
 export function saveDraft(): Promise<boolean> {
   clearTimeout(timer);
   const requested = compose.get().writing;
-  if (!requested || isEmptyWriting(requested)) return saving.then(() => true);
+  const isNothing = !requested || isEmptyWriting(requested) || (requested.draftId === null && isUntouched(requested));
+  if (isNothing) return saving.then(() => true);
   const saved = saving.then(async () => {
     const { writing, isSending, theirs, saved: state } = compose.get();
     const isOpen = writing?.key === requested.key;

@@ -11,6 +11,8 @@ export interface Quote {
   html: string;
   /** The quote as plain text, for the text part of the message. */
   text: string;
+  /** Whether the quoted message has no formatting. If the typed text has none either, the message is sent as plain text. */
+  isPlain?: boolean;
 }
 
 /** A picture of the quoted message that the new message needs. */
@@ -86,6 +88,21 @@ export function splitHtml(
   const text = unescapeHtml(html.slice(TEXT_START.length, at));
   if (!body.startsWith(text + BETWEEN)) return null;
   return { text, rich: null, quote: { html: quoted, text: body.slice(text.length + BETWEEN.length) } };
+}
+
+/** Quotes plain text, which is shown as it is. */
+export const quotePlain = (text: string): Quote => ({
+  html: `<div dir="auto" style="white-space:pre-wrap">${escapeHtml(text).replaceAll('\n', '<br>')}</div>`,
+  text,
+  isPlain: true,
+});
+
+export const joinPlain = (text: string, quote: Quote): string => text + BETWEEN + quote.text;
+
+/** Splits a draft of plain text into the typed text and the quote at its end, which a line such as "On …, … wrote:" begins. */
+export function splitPlain(body: string): { body: string; quote: Quote | null } {
+  const found = /\n\n([^\n>][^\n]*:\n(?:>[^\n]*\n?)+)$/.exec(body);
+  return found?.[1] ? { body: body.slice(0, found.index), quote: quotePlain(found[1]) } : { body, quote: null };
 }
 
 /** Finds the first line of a quote, "On …, … wrote:". It begins both the quote's HTML and the quote's text. */

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { FRAME_SANDBOX, fillFrame } from '../model/html-frame.ts';
-import { makePlain, removeQuote } from './compose-state.ts';
+import { makePlain, removeQuote, unfoldQuote } from './compose-state.ts';
 import { loadPicture } from './pictures.ts';
 import type { Writing } from './writing.ts';
 
@@ -39,9 +39,15 @@ export function QuotedMessage({ writing, html }: { writing: Writing; html: strin
           •••
         </button>
         <span className="grow" />
-        <button type="button" className="quiet small" onClick={() => makePlain()}>
-          {t.switchToPlainText}
-        </button>
+        {writing.quote?.isPlain ? (
+          <button type="button" className="quiet small" onClick={unfoldQuote}>
+            {t.editQuote}
+          </button>
+        ) : (
+          <button type="button" className="quiet small" onClick={() => makePlain()}>
+            {t.switchToPlainText}
+          </button>
+        )}
         <button type="button" className="quiet small" onClick={removeQuote}>
           {t.removeQuote}
         </button>

@@ -5,7 +5,7 @@ import { mailTexts } from '../../shared/texts/mail.ts';
 import { formatAddresses, quote, replyRecipients, withPrefix } from '../model/addresses.ts';
 import type { Message } from '../model/api.ts';
 import { escapeHtml } from '../model/message-html.ts';
-import type { Quote } from './quoted-html.ts';
+import { type Quote, quotePlain } from './quoted-html.ts';
 import type { Writing } from './writing.ts';
 
 const t = mailTexts.writing;
@@ -51,7 +51,7 @@ function toQuote(kind: ReplyKind, message: Message, html: string): Quote {
  * Builds a reply or a forwarded message.
  * @param own the user's addresses, the default one first.
  * @param signed the body of a new message: the signature, or empty.
- * @param html the sanitised HTML of the message, which is kept outside the editor; null to quote its plain text.
+ * @param html the sanitised HTML of the message; null to quote its plain text. The quote of a reply is kept outside the editor.
  */
 export function toReply(
   kind: ReplyKind,
@@ -62,11 +62,12 @@ export function toReply(
 ): Partial<Writing> {
   const from = toOwnSender(message, own);
   const introduction = toIntroduction(kind, message);
-  const quoted = kind === 'forward' ? `\n\n${message.body}` : `\n${quote(message.body)}`;
-  const texts =
-    html === null
-      ? { body: `${signed}\n\n${introduction}${quoted}` }
-      : { body: signed, quote: toQuote(kind, message, html) };
+  const toTexts = (): Pick<Writing, 'body'> & Partial<Writing> => {
+    if (html !== null) return { body: signed, quote: toQuote(kind, message, html) };
+    if (kind === 'forward') return { body: `${signed}\n\n${introduction}\n\n${message.body}` };
+    return { body: signed, quote: quotePlain(`${introduction}\n${quote(message.body)}`) };
+  };
+  const texts = toTexts();
   if (kind === 'forward') return { from, subject: withPrefix('Fwd', message.subject), forwardOf: message.id, ...texts };
   const { to, cc } = replyRecipients(message, own, kind === 'all');
   return {

@@ -1,96 +1,55 @@
-/** The editor of formatted text. Pictures are pasted or dropped into it. */
-import { type ClipboardEvent, type DragEvent, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
+/** Shows the editor of formatted text. Text, pictures and files are pasted or dropped into it. */
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { toDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { plural } from '../../shared/texts/index.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
 import { showToast } from '../../shared/toasts.tsx';
-import { clean, escapeHtml, PARSED_STYLE_ATTRIBUTE, toMarkup, writeHtml } from '../model/message-html.ts';
-import { fromFontStyle, toFontStyle } from './colours.ts';
+import { escapeHtml } from '../model/message-html.ts';
 import { change } from './compose-state.ts';
 import { compose } from './compose-store.ts';
-import { FormatBar, run } from './format-bar.tsx';
+import { Editor, findEditor } from './editor.ts';
 import { type Pasted, placePictures, readPasted } from './pasting.ts';
 import { loadPicture } from './pictures.ts';
-import { TABLE_STYLES } from './tables.ts';
+import { isFormatted, toLines } from './rich-lines.ts';
 import { attach, attachPicture, findFile } from './uploads.ts';
 import type { Writing } from './writing.ts';
 
 const { window: t } = mailComposeTexts;
 
-const listElements = (nodes: readonly Node[]): Element[] =>
-  nodes.flatMap((node) => (node instanceof Element ? [node, ...node.querySelectorAll('*')] : []));
-
-function setStyle(element: Element, style: string): void {
-  if (style === '') element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
-  else element.setAttribute(PARSED_STYLE_ATTRIBUTE, style);
-}
-
-/** Returns the editor's text as HTML without classes and handlers. Pictures are named by the keys of their uploads. */
-function serialize(editor: HTMLElement): string {
-  const { nodes } = clean(editor.innerHTML);
-  // Inner elements first, because a highlight takes the colour of the text around it.
-  for (const element of listElements(nodes).toReversed()) {
-    const { localName, dataset } = element as HTMLElement;
-    if (localName === 'img' && dataset.picture !== undefined) dataset.cid = toDraftContentId(dataset.picture);
-    if (localName === 'font') {
-      const around = element.parentElement?.localName === 'font' ? element.parentElement : null;
-      const color = element.getAttribute('color') ?? around?.getAttribute('color') ?? null;
-      setStyle(element, toFontStyle(color, element.getAttribute('face')));
-      for (const name of ['color', 'face']) element.removeAttribute(name);
-    }
-    const style = TABLE_STYLES[localName];
-    if (style !== undefined) setStyle(element, style);
-  }
-  return writeHtml(nodes, (contentId) => contentId);
-}
-
-const toPlain = (editor: HTMLElement): string => editor.innerText.replaceAll('\u00a0', ' ');
-
-/** Puts HTML into the editor. It keeps its formatting, but pictures from other sites are left out. */
-function fill(editor: HTMLElement, rich: string): void {
-  const nodes = clean(rich).nodes.map((node) => document.importNode(node, true));
-  editor.replaceChildren(...nodes);
-  for (const element of editor.querySelectorAll<HTMLElement>(`[${PARSED_STYLE_ATTRIBUTE}]`)) {
-    const style = element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '';
-    element.removeAttribute(PARSED_STYLE_ATTRIBUTE);
-    // Styles of tables are left out here, because the page's style sheet has them.
-    if (element.localName in TABLE_STYLES) continue;
-    if (element.localName !== 'font') {
-      element.style.cssText = style;
-      continue;
-    }
-    for (const [name, value] of Object.entries(fromFontStyle(style))) if (value) element.setAttribute(name, value);
-  }
-  for (const image of editor.querySelectorAll<HTMLImageElement>('img[data-cid]')) {
-    image.dataset.picture = (image.dataset.cid ?? '').replace(/@attachment$/, '');
-    delete image.dataset.cid;
-  }
-}
-
 const isPicture = (file: File): boolean => file.type.startsWith('image/');
 
 /** Puts pictures at the cursor and attaches other files. */
-function insertFiles(editor: HTMLElement, files: readonly File[]): void {
+function insertFiles(editor: Editor, files: readonly File[]): void {
   const others = files.filter((file) => !isPicture(file));
   if (others.length > 0) attach(others);
   editor.focus();
   for (const file of files.filter(isPicture)) {
     const key = attachPicture(file);
-    if (key) run('insertHTML', toMarkup(`<img alt="${escapeHtml(file.name || t.picture)}" data-picture="${key}">`));
+    if (key) editor.insertHTML(`<img alt="${escapeHtml(file.name || t.picture)}" data-picture="${key}">`);
   }
 }
 
-/** Draws the pictures of the editor that have no address yet. */
-function usePictures(editor: RefObject<HTMLElement | null>, writing: Writing): void {
-  const urls = useRef<string[]>([]);
-  useEffect(() => () => urls.current.forEach(URL.revokeObjectURL), []);
+/** Inserts pasted text and pictures at the cursor. Says how many pictures are left out. */
+export function insertPasted(editor: Editor, pasted: Pasted): void {
+  if (pasted.leftOut > 0) showToast(plural(t.picturesLeftOut, pasted.leftOut), { durationMs: 8000 });
+  if (pasted.html !== null) editor.insertHTML(placePictures(pasted, attachPicture));
+  else if (pasted.files.length > 0) insertFiles(editor, pasted.files);
+  else if (pasted.text !== '') editor.insertText(pasted.text);
+}
+
+/** Draws the pictures of the editor that have no address yet. Undoing a step makes new elements, which get the same address. */
+function usePictures(root: RefObject<HTMLElement | null>, writing: Writing): void {
+  const urls = useRef(new Map<string, string>());
+  useEffect(() => () => [...urls.current.values()].forEach(URL.revokeObjectURL), []);
   useEffect(() => {
-    for (const image of editor.current?.querySelectorAll<HTMLImageElement>('img[data-picture]:not([src])') ?? []) {
+    const editor = findEditor(root.current);
+    for (const image of root.current?.querySelectorAll<HTMLImageElement>('img[data-picture]:not([src])') ?? []) {
       const key = image.dataset.picture ?? '';
       const show = (blob: Blob | null) => {
         if (!blob || image.src) return;
-        image.src = URL.createObjectURL(blob);
-        urls.current.push(image.src);
+        const url = urls.current.get(key) ?? URL.createObjectURL(blob);
+        urls.current.set(key, url);
+        editor?.modifyDocument(() => image.setAttribute('src', url));
       };
       const here = findFile(key);
       if (here) show(here);
@@ -99,77 +58,102 @@ function usePictures(editor: RefObject<HTMLElement | null>, writing: Writing): v
   });
 }
 
-/** Shows the editor. @param body ref that is set to the element that takes the typed text. */
-export function RichEditor({ writing, body }: { writing: Writing; body: RefObject<HTMLElement | null> }) {
-  const editor = useRef<HTMLDivElement>(null);
-  const shown = useRef<string | null>(null);
-  const { rich } = writing;
-  // Fill the editor when its text was replaced: by another tab, by an undo, or because another message was opened.
-  useLayoutEffect(() => {
-    body.current = editor.current;
-    if (!editor.current || rich === null || rich === shown.current) return;
-    fill(editor.current, rich);
-    shown.current = rich;
-  }, [rich, body]);
-  usePictures(editor, writing);
-  const sync = () => {
-    if (!editor.current || compose.get().writing === null) return;
-    shown.current = serialize(editor.current);
-    change({ rich: shown.current, body: toPlain(editor.current) });
-  };
+/** Moves the cursor to the place where something was dropped. */
+function moveCursor(editor: Editor, { clientX, clientY }: DragEvent): void {
+  const place = document.caretPositionFromPoint?.(clientX, clientY);
+  if (!place || !editor.getRoot().contains(place.offsetNode)) return;
+  const range = document.createRange();
+  range.setStart(place.offsetNode, place.offset);
+  editor.setSelection(range);
+}
+
+/** Listens before the editor does. @returns a function that stops. */
+function listenForInsertions(root: HTMLElement): () => void {
   const onPaste = (event: ClipboardEvent) => {
+    const editor = findEditor(root);
+    if (!editor || !event.clipboardData) return;
     event.preventDefault();
-    const pasted = readPasted(event.clipboardData);
-    if (pasted.html === null && pasted.files.length === 0) run('insertText', event.clipboardData.getData('text/plain'));
-    else insertPasted(event.currentTarget as HTMLElement, pasted);
+    event.stopImmediatePropagation();
+    insertPasted(editor, readPasted(event.clipboardData));
   };
   const onDrop = (event: DragEvent) => {
-    const files = [...event.dataTransfer.files];
-    if (files.length === 0) return;
+    const editor = findEditor(root);
+    // The editor itself moves its own text.
+    if (!editor || !event.dataTransfer || editor._dragRange) return;
+    const dropped = readPasted(event.dataTransfer);
     event.preventDefault();
-    event.stopPropagation();
-    insertFiles(event.currentTarget as HTMLElement, files);
+    event.stopImmediatePropagation();
+    moveCursor(editor, event);
+    editor.focus();
+    insertPasted(editor, dropped);
   };
+  root.addEventListener('paste', onPaste, true);
+  root.addEventListener('drop', onDrop, true);
+  return () => {
+    root.removeEventListener('paste', onPaste, true);
+    root.removeEventListener('drop', onDrop, true);
+  };
+}
+
+interface Shown {
+  rich: string | null;
+  body: string;
+}
+
+interface Props {
+  writing: Writing;
+  /** Ref that is set to the element that takes the typed text. */
+  body: RefObject<HTMLElement | null>;
+  onEditor: (editor: Editor | null) => void;
+}
+
+export function RichEditor({ writing, body, onEditor }: Props) {
+  const root = useRef<HTMLDivElement>(null);
+  const shown = useRef<Shown | null>(null);
+  // The editor is changed outside of rendering, so a step of it asks for the pictures of that step.
+  const [, setSteps] = useState(0);
+  const { rich, body: text } = writing;
+  useLayoutEffect(() => {
+    const element = root.current;
+    if (!element) return;
+    const stopListening = listenForInsertions(element);
+    const editor = new Editor(element);
+    editor.addEventListener('input', () => {
+      const html = editor.toHtml();
+      const now: Shown = { rich: isFormatted(html) ? html : null, body: editor.toText() };
+      setSteps((steps) => steps + 1);
+      if (compose.get().writing === null || (now.rich === shown.current?.rich && now.body === shown.current.body))
+        return;
+      shown.current = now;
+      change(now);
+    });
+    onEditor(editor);
+    return () => {
+      onEditor(null);
+      stopListening();
+      editor.destroy();
+    };
+  }, [onEditor]);
+  // Fill the editor when its text was replaced: by another tab, by an undo, or because another message was opened.
+  useLayoutEffect(() => {
+    body.current = root.current;
+    const known = shown.current;
+    if (known && known.rich === rich && (rich !== null || known.body === text)) return;
+    shown.current = { rich, body: text };
+    findEditor(root.current)?.setHTML(rich ?? toLines(text));
+  }, [rich, text, body]);
+  usePictures(root, writing);
   return (
-    <>
-      <FormatBar editor={editor} onChange={sync} />
-      {/* biome-ignore lint/a11y/useSemanticElements: a textarea has no formatting */}
-      <div
-        ref={editor}
-        className="compose-body rich"
-        contentEditable
-        role="textbox"
-        tabIndex={0}
-        aria-multiline="true"
-        aria-label={t.message}
-        dir="auto"
-        onInput={sync}
-        onPaste={onPaste}
-        onDrop={onDrop}
-      />
-    </>
+    /* biome-ignore lint/a11y/useSemanticElements: a textarea has no formatting */
+    <div
+      ref={root}
+      className="compose-body rich"
+      contentEditable
+      role="textbox"
+      tabIndex={0}
+      aria-multiline="true"
+      aria-label={t.message}
+      dir="auto"
+    />
   );
-}
-
-/**
- * Focuses the editor that has just replaced the plain text.
- * @param before the plain text before its cursor. Each line of it became one element, so it tells where the cursor was.
- */
-export function focusEditorAt(before: string): HTMLElement | null {
-  const editor = document.querySelector<HTMLElement>('.compose-body.rich');
-  if (!editor) return null;
-  const lines = before.split('\n');
-  const line = editor.children[lines.length - 1];
-  const words = line?.firstChild;
-  editor.focus();
-  if (words?.nodeType === Node.TEXT_NODE) getSelection()?.collapse(words, lines.at(-1)?.length ?? 0);
-  else if (line) getSelection()?.collapse(line, 0);
-  return editor;
-}
-
-/** Inserts pasted text and pictures at the cursor. Says how many pictures are left out. */
-export function insertPasted(editor: HTMLElement, pasted: Pasted): void {
-  if (pasted.leftOut > 0) showToast(plural(t.picturesLeftOut, pasted.leftOut), { durationMs: 8000 });
-  if (pasted.html === null) insertFiles(editor, pasted.files);
-  else run('insertHTML', toMarkup(placePictures(pasted, attachPicture)));
 }

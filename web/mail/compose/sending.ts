@@ -5,14 +5,16 @@ import { fill } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showToast } from '../../shared/toasts.tsx';
 import { parseAddresses } from '../model/addresses.ts';
-import { cancelSend, type Delivery, loadDraft } from '../model/api.ts';
-import { offerUndo } from '../model/changes.ts';
+import { cancelSend, type Delivery, listShownMessages, loadDraft } from '../model/api.ts';
+import { noteUndo, offerUndo } from '../model/changes.ts';
 import { refreshAll } from '../model/list-reading.ts';
+import { view } from '../model/view.ts';
 import { endWriting, startWriting } from './compose-state.ts';
 import { compose } from './compose-store.ts';
 import { cancelScheduledSave, readDraft, saveDetached, saveDraft, savesSettled } from './draft-saving.ts';
 import { keepWriting } from './kept-writing.ts';
 import { type Letter, type OutboxEvents, outbox, postLetter, sendLetters, takeBack } from './outbox.ts';
+import { toMessageId } from './reply.ts';
 import { fromDraft, isEmptyWriting, isOwnDraft, toOutgoing, type Writing } from './writing.ts';
 
 const t = mailTexts.writing;
@@ -59,8 +61,10 @@ export async function send(sendAt: Date | null): Promise<string | null> {
   cancelScheduledSave();
   compose.set({ isSending: true });
   await savesSettled();
-  const writing = compose.get().writing;
-  if (writing?.key !== requested.key) return null;
+  const current = compose.get().writing;
+  if (current?.key !== requested.key) return null;
+  // If the send is undone, the message is kept, although it may be a reply with nothing but its quote.
+  const { untouched: _untouched, ...writing } = current;
   if (await wasChangedElsewhere(writing)) {
     compose.set({ isSending: false });
     return changedElsewhere();
@@ -77,12 +81,26 @@ export async function send(sendAt: Date | null): Promise<string | null> {
   return null;
 }
 
+/** Whether the conversation that the message answers is open. */
+function isShownInPlace({ body }: Letter): boolean {
+  const { threadId } = view.get();
+  return (
+    threadId !== null &&
+    listShownMessages().some(
+      (one) => one.thread_id === threadId && toMessageId(one.headers.message_id) === body.in_reply_to,
+    )
+  );
+}
+
 /** Callbacks for the outcome of a message in the outbox. */
 export const SENDING: OutboxEvents = {
   onSent(letter, messageId, delivery) {
     const { send_at: sendAt } = letter.body;
     const text = sendAt ? fill(t.willBeSent, { sendAt: formatDateTime(sendAt) }) : t.sent;
-    offerUndo(text, () => cancelSending(messageId, letter.writing), toUndoMs(delivery));
+    const undo = () => cancelSending(messageId, letter.writing);
+    // In its open conversation, the message itself has the undo.
+    if (isShownInPlace(letter)) noteUndo(text, undo);
+    else offerUndo(text, undo, toUndoMs(delivery));
     refreshAll();
   },
   onWaiting(letter) {

@@ -52,11 +52,12 @@ const toUpload = (key: string, fileName: string, size: number): Upload => ({
   error: null,
 });
 
-export function attach(chosen: Iterable<File>): void {
+/** Attaches files. @param isCopied whether they are files of the forwarded message. */
+export function attach(chosen: Iterable<File>, isCopied = false): void {
   const { writing } = compose.get();
   if (!writing) return;
   const added: [Upload, File][] = [...chosen].map((file) => [
-    toUpload(crypto.randomUUID(), file.name, file.size),
+    { ...toUpload(crypto.randomUUID(), file.name, file.size), ...(isCopied ? { isCopied } : {}) },
     file,
   ]);
   change({ attachments: [...writing.attachments, ...added.map(([entry]) => entry)] });
@@ -116,7 +117,7 @@ export async function attachCopies(message: Message, isWanted: (at: number) => b
   try {
     for (const one of message.attachments.filter((_, at) => isWanted(at))) {
       const response = await call(attachmentPath(message.id, one.file_name));
-      attach([new File([await response.blob()], one.file_name, { type: one.content_type })]);
+      attach([new File([await response.blob()], one.file_name, { type: one.content_type })], true);
     }
   } catch (error) {
     showError(error);

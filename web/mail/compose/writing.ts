@@ -2,7 +2,7 @@
 import { findDraftContentId } from '../../../workers/mail/domain/inline-picture.ts';
 import { formatAddresses, parseAddresses } from '../model/addresses.ts';
 import type { Address, DraftAnswer, DraftBody, Outgoing } from '../model/api.ts';
-import { joinHtml, type Quote, resolvePictures, splitHtml } from './quoted-html.ts';
+import { joinHtml, joinPlain, type Quote, resolvePictures, splitHtml, splitPlain } from './quoted-html.ts';
 
 export interface Upload {
   key: string;
@@ -14,6 +14,8 @@ export interface Upload {
   error: string | null;
   /** Whether this is a picture of the quoted message. It is shown in the quote instead of the list of attachments. */
   isInline?: boolean;
+  /** Whether this is a file of the forwarded message. */
+  isCopied?: boolean;
 }
 
 export interface Writing {
@@ -38,8 +40,10 @@ export interface Writing {
   body: string;
   /** Formatted text that another program wrote. This page keeps it but cannot edit it. `body` has the same text. */
   html: string | null;
-  /** The typed text with its formatting, if the user formats it. `body` has the same text. Pictures are named as in `quote`. */
+  /** The typed text with its formatting; null if it has none. `body` has the same text. Pictures are named as in `quote`. */
   rich: string | null;
+  /** The formatting before the switch to plain text. It comes back with the switch to formatted text. */
+  former?: string | null;
   /** Formatted text that is answered or forwarded. It follows `body`; this page keeps it as it is. */
   quote: Quote | null;
   attachments: Upload[];
@@ -52,6 +56,8 @@ export interface Writing {
   headers: DraftAnswer['headers'];
   /** Id of the message that this one forwards. */
   forwardOf: string | null;
+  /** What a reply or a forwarded message had before the user changed anything (`toTyped`). */
+  untouched?: string;
 }
 
 /**
@@ -91,6 +97,27 @@ export const isEmptyWriting = (writing: Writing, untouched = ''): boolean =>
   writing.quote === null &&
   writing.attachments.length === 0;
 
+/** What the user can type or choose, as text for comparisons. Files that the page copied are not among it. */
+export const toTyped = ({
+  from,
+  to,
+  cc,
+  bcc,
+  subject,
+  body,
+  rich,
+  replyTo,
+  importance,
+  attachments,
+}: Writing): string =>
+  JSON.stringify([
+    ...[from, to, cc, bcc, subject, body, rich, replyTo, importance],
+    attachments.filter((upload) => !upload.isInline && !upload.isCopied).map((upload) => upload.key),
+  ]);
+
+/** Whether this is a reply or a forwarded message in which the user changed nothing. */
+export const isUntouched = (writing: Writing): boolean => writing.untouched === toTyped(writing);
+
 /**
  * Converts typed recipients to the API's form. Keeps invalid ones, because Drafts accepts incomplete addresses; `send` rejects
  * them.
@@ -103,6 +130,7 @@ function toAddresses(text: string): Address[] {
 /** The text and HTML parts of the message in the form of the API. */
 function toTexts({ body, html, rich, quote, attachments }: Writing): { body: string; html?: string } {
   if (!quote && rich === null) return { body, ...(html === null ? {} : { html }) };
+  if (quote?.isPlain && rich === null) return { body: joinPlain(body, quote) };
   const ids = new Map(attachments.flatMap(({ key, attachmentId }) => (attachmentId ? [[key, attachmentId]] : [])));
   return joinHtml(
     body,
@@ -161,8 +189,9 @@ export const toUploads = (draft: DraftAnswer): Upload[] =>
   }));
 
 /** Splits a draft's body into the typed text and the quote, if this page wrote the draft. */
-function fromTexts({ html, body }: DraftAnswer): Pick<Writing, 'body' | 'html' | 'rich' | 'quote'> {
-  const split = html === null ? null : splitHtml(html, body);
+function fromTexts({ html, body, in_reply_to }: DraftAnswer): Pick<Writing, 'body' | 'html' | 'rich' | 'quote'> {
+  if (html === null) return { html, rich: null, ...(in_reply_to === null ? { body, quote: null } : splitPlain(body)) };
+  const split = splitHtml(html, body);
   return split
     ? { body: split.text, html: null, rich: split.rich, quote: split.quote }
     : { body, html, rich: null, quote: null };

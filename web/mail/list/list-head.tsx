@@ -2,15 +2,20 @@
 import { callJson } from '../../shared/api.ts';
 import { formatCount } from '../../shared/format.ts';
 import { go, readRoute, toHash } from '../../shared/hash-route.ts';
+import { IconButton } from '../../shared/icon-button.tsx';
+import type { IconName } from '../../shared/icons.tsx';
 import { useStore } from '../../shared/store.ts';
 import { fill, plural } from '../../shared/texts/index.ts';
 import { mailTexts } from '../../shared/texts/mail.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
-import { act } from '../actions/actions.ts';
-import type { Folder } from '../model/api.ts';
+import { act, openSnooze } from '../actions/actions.ts';
+import type { Address, Folder } from '../model/api.ts';
 import { refreshAll, refreshFolders } from '../model/list-reading.ts';
 import { mailbox } from '../model/mailbox.ts';
+import type { Row } from '../model/rows.ts';
 import { view } from '../model/view.ts';
+import { selectWhole } from '../model/whole-selection.ts';
+import './list-head.css';
 
 const t = mailTexts.list;
 
@@ -61,16 +66,54 @@ function FolderActions({ folder }: { folder: Folder }) {
   );
 }
 
-const chosenActions = (): [string, () => void][] => [
-  [t.archive, () => act.archive()],
-  [t.delete, () => act.trash()],
-  [t.move, () => view.set({ isMoveOpen: true })],
-  [t.label, () => view.set({ isLabelOpen: true })],
-  [t.read, () => act.toggleRead()],
+const chosenActions = (): [IconName, string, () => void][] => [
+  ['archive', t.archive, () => act.archive()],
+  ['trash', t.delete, () => act.trash()],
+  ['junk', mailTexts.keys.junk, () => act.junk()],
+  ['snooze', t.snooze, openSnooze],
+  ['move', t.move, () => view.set({ isMoveOpen: true })],
+  ['label', t.label, () => view.set({ isLabelOpen: true })],
+  ['read', t.read, () => act.toggleRead()],
 ];
+
+/** The sender of the newest message of all these rows; null if they have several. */
+function findSender(rows: readonly Row[]): Address | null {
+  const [first, ...others] = rows.map((row) => row.messages[0]?.from ?? null);
+  return first && others.every((one) => one?.email === first.email) ? first : null;
+}
+
+/** Offers to select also what is not loaded: all of the folder or search, or all of one sender. */
+function WholeOffer({ rows, folder }: { rows: readonly Row[]; folder: Folder | undefined }) {
+  const selected = useStore(mailbox, (state) => state.selected);
+  const whole = useStore(mailbox, (state) => state.whole);
+  const isSelecting = useStore(mailbox, (state) => state.isSelecting);
+  if (isSelecting) {
+    return (
+      <p className="whole-offer small muted" role="status">
+        {t.selecting}
+      </p>
+    );
+  }
+  if (whole?.of === selected) return null;
+  const sender = findSender(rows.filter((row) => selected.has(row.threadId)));
+  const all = folder ? fill(t.selectFolder, { size: formatCount(folder.total) }) : t.selectSearch;
+  return (
+    <div className="whole-offer row wrap">
+      <button type="button" className="quiet small" onClick={() => void selectWhole(null)}>
+        {all}
+      </button>
+      {sender && (
+        <button type="button" className="quiet small ellipsis" onClick={() => void selectWhole(sender.email)}>
+          {fill(t.selectSender, { name: sender.name || sender.email })}
+        </button>
+      )}
+    </div>
+  );
+}
 
 export function ListHead({ title }: { title: string }) {
   const selected = useStore(mailbox, (state) => state.selected);
+  const whole = useStore(mailbox, (state) => state.whole);
   const rows = useStore(mailbox, (state) => state.rows);
   const source = useStore(mailbox, (state) => state.source);
   const folders = useStore(mailbox, (state) => state.folders);
@@ -98,13 +141,12 @@ export function ListHead({ title }: { title: string }) {
         <>
           <h1 className="visually-hidden">{title}</h1>
           <span className="small" role="status">
-            {fill(t.selected, { size: formatCount(selected.size) })}
+            {fill(t.selected, { size: formatCount(whole?.of === selected ? whole.messages.length : selected.size) })}
           </span>
-          {chosenActions().map(([name, run]) => (
-            <button key={name} type="button" className="quiet small" onClick={run}>
-              {name}
-            </button>
+          {chosenActions().map(([icon, name, run]) => (
+            <IconButton key={name} icon={icon} label={name} onClick={run} />
           ))}
+          <WholeOffer rows={rows} folder={folder} />
         </>
       )}
     </div>

@@ -78,9 +78,17 @@ export async function loadThread(threadId: string): Promise<Thread> {
   return thread;
 }
 let shownMessages: Message[] = [];
+/** Lists the messages of the conversation that was read last. */
+export const listShownMessages = (): readonly Message[] => shownMessages;
 /** Finds a message of the conversation that was read last. */
 export const findShownMessage = (messageId: string): Message | undefined =>
   shownMessages.find((message) => message.id === messageId);
+
+/** Returns the conversation of a message: the one that was read last if it has the message, otherwise the server's. */
+export async function loadConversation(message: Message): Promise<readonly Message[]> {
+  if (findShownMessage(message.id)) return shownMessages;
+  return (await loadThread(message.thread_id).catch(() => null))?.messages ?? [];
+}
 
 /** Reads a conversation page by page. Stops after the page that reaches 500 messages. */
 async function loadWholeThread(threadId: string): Promise<Thread> {

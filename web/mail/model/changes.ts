@@ -51,10 +51,18 @@ function revert(undo: Undo): void {
  */
 const withState = (text: string, isSent: boolean): string => (isSent ? text : `${text} ${mailTexts.offline.kept}`);
 
+/** Offers an undo in place of the last one. */
 export function offerUndo(text: string, run: () => Promise<unknown>, durationMs = 6000): void {
+  if (lastUndo) dismissToast(lastUndo.toast);
   const undo: Undo = { toast: 0, run };
   undo.toast = showToast(text, { action: { label: t.undo, run: () => revert(undo) }, durationMs });
   lastUndo = undo;
+}
+
+/** Says what was done, if its undo is shown elsewhere. The key `z` reverts it too. */
+export function noteUndo(text: string, run: () => Promise<unknown>): void {
+  if (lastUndo) dismissToast(lastUndo.toast);
+  lastUndo = { toast: showToast(text), run };
 }
 
 /** Clears the undo at sign-out, so that the next user of this browser cannot undo the change. */

@@ -29,6 +29,10 @@ export interface MailboxState {
   /** The active row, if a jump removed it from `rows`. */
   leftRow: Row | null;
   selected: ReadonlySet<string>;
+  /** All messages of the list or of one sender, which were selected with the rows `of`. It ends with that selection. */
+  whole: { of: ReadonlySet<string>; messages: readonly Summary[] } | null;
+  /** Whether the messages for `whole` are being read. */
+  isSelecting: boolean;
 }
 
 const EMPTY_MAILBOX: MailboxState = {
@@ -45,6 +49,8 @@ const EMPTY_MAILBOX: MailboxState = {
   activeId: null,
   leftRow: null,
   selected: new Set(),
+  whole: null,
+  isSelecting: false,
 };
 
 export const mailbox = createStore<MailboxState>(EMPTY_MAILBOX);

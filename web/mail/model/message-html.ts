@@ -42,16 +42,20 @@ const renameStyleAttributes = (html: string): string =>
 
 /**
  * Parses and cleans HTML.
+ * @param isKeptClass the classes that stay, for contents of the editor; by default none.
  * @returns nodes of an inert document. Remote images have their address in `data-remote-src` and attached images in `data-cid`, so
  * that no node loads anything by itself.
  */
-export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean } {
+export function clean(
+  html: string,
+  isKeptClass: (name: string) => boolean = () => false,
+): { nodes: Node[]; hasRemoteImages: boolean } {
   const inert = new DOMParser().parseFromString(markup.createHTML(renameStyleAttributes(html)), 'text/html');
   for (const element of inert.body.querySelectorAll('*')) {
     const { localName } = element;
     if (REMOVED_ELEMENTS.has(localName) || element.namespaceURI !== HTML_NAMESPACE) element.remove();
     else if (!ALLOWED_ELEMENTS.has(localName)) element.replaceWith(...element.childNodes);
-    else cleanAttributes(element);
+    else cleanAttributes(element, isKeptClass);
   }
   for (const image of inert.body.querySelectorAll('img')) {
     const source = image.getAttribute('src') ?? '';
@@ -71,11 +75,12 @@ export function clean(html: string): { nodes: Node[]; hasRemoteImages: boolean }
   };
 }
 
-function cleanAttributes(element: Element): void {
+function cleanAttributes(element: Element, isKeptClass: (name: string) => boolean): void {
   for (const { name, value } of [...element.attributes]) {
     if (name === PARSED_STYLE_ATTRIBUTE) continue;
     const isPicture = name === PICTURE_ATTRIBUTE && element.localName === 'img';
-    const isAllowed = isPicture || (name !== 'style' && isAllowedAttribute(element.localName, name));
+    const isClass = name === 'class' && isKeptClass(value);
+    const isAllowed = isPicture || isClass || (name !== 'style' && isAllowedAttribute(element.localName, name));
     if (!isAllowed || (name === 'href' && !isLinkAddress(value))) element.removeAttribute(name);
   }
   const style = cleanStyle(element.getAttribute(PARSED_STYLE_ATTRIBUTE) ?? '');

@@ -2,6 +2,7 @@
 import { ApiError, callJson } from '../../shared/api.ts';
 import { noteSignedInHere } from '../../shared/signed-in.ts';
 import { createStore } from '../../shared/store.ts';
+import { forgetUnsaved } from '../../shared/unsaved.tsx';
 import { loadProfile, type Profile } from './api.ts';
 import { forgetFirstReads } from './first-reads.ts';
 import { setAnswerOwner } from './kept-answers.ts';
@@ -71,6 +72,7 @@ export async function register(account: {
 
 export async function signOut(): Promise<void> {
   await callJson('/v1/auth/logout', { method: 'POST' }).catch(() => undefined);
+  forgetUnsaved(session.get().profile?.user_id ?? '');
   endSession();
 }
 

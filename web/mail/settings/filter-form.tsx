@@ -7,9 +7,11 @@ import { useStore } from '../../shared/store.ts';
 import { fill, plural } from '../../shared/texts/index.ts';
 import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showToast } from '../../shared/toasts.tsx';
+import { UnsavedNote, useUnsaved } from '../../shared/unsaved.tsx';
 import { describeAddress } from '../model/addresses.ts';
 import { type Summary, searchMessages } from '../model/api.ts';
 import { mailbox } from '../model/mailbox.ts';
+import { session } from '../model/session.ts';
 import { type Action, type Condition, type Filter, type FilterRequest, filterPath } from '../model/settings-api.ts';
 import { ActionLine, blankAction, blankCondition, ConditionLine } from './filter-lines.tsx';
 import { toSearchQuery } from './filter-preview.ts';
@@ -56,6 +58,12 @@ function Preview({ query }: { query: string }) {
   );
 }
 
+type Rule = Pick<FilterRequest, 'name' | 'conditions' | 'actions'> & { match: 'all' | 'any' };
+
+/** Name under which the values of a form are kept until they are saved. */
+export const nameOfForm = (filter: Filter | null, from: string | null): string =>
+  `${session.get().profile?.user_id}.filter.${filter?.id ?? (from ? `from ${from}` : 'new')}`;
+
 interface Props {
   filter: Filter | null;
   /** Sender whose mail a new filter matches. */
@@ -65,17 +73,33 @@ interface Props {
 
 const fromSender = (email: string): Condition => ({ field: 'from', operator: 'is', value: email });
 
+const replace = <T,>(list: T[], index: number, value: T | null): T[] =>
+  list.flatMap((one, at) => (at === index ? (value === null ? [] : [value]) : [one]));
+
+/** The rule of the form. What was not saved is there again. */
+function useRule(filter: Filter | null, from: string | null) {
+  const folders = useStore(mailbox, (state) => state.folders);
+  const unsaved = useUnsaved<Rule>(nameOfForm(filter, from), {
+    name: filter?.name ?? from ?? '',
+    match: filter?.match ?? 'all',
+    conditions: filter?.conditions ?? [from ? fromSender(from) : blankCondition('from')],
+    actions: filter?.actions ?? [blankAction('move', folders)],
+  });
+  const set = (part: Partial<Rule>) => unsaved.set({ ...unsaved.value, ...part });
+  const setConditions = (next: Condition[]) => set({ conditions: next });
+  const setActions = (next: Action[]) => set({ actions: next });
+  return { unsaved, set, setConditions, setActions };
+}
+
 export function FilterForm({ filter, from = null, onDone }: Props) {
   const folders = useStore(mailbox, (state) => state.folders);
-  const [name, setName] = useState(filter?.name ?? from ?? '');
-  const [match, setMatch] = useState<'all' | 'any'>(filter?.match ?? 'all');
-  const [conditions, setConditions] = useState<Condition[]>(
-    filter?.conditions ?? [from ? fromSender(from) : blankCondition('from')],
-  );
-  const [actions, setActions] = useState<Action[]>(filter?.actions ?? [blankAction('move', folders)]);
+  const { unsaved, set, setConditions, setActions } = useRule(filter, from);
+  const { name, match, conditions, actions } = unsaved.value;
   const [error, setError] = useState<string | null>(null);
-  const replace = <T,>(list: T[], index: number, value: T | null): T[] =>
-    list.flatMap((one, at) => (at === index ? (value === null ? [] : [value]) : [one]));
+  const end = () => {
+    unsaved.forget();
+    onDone();
+  };
   const save = (isApplying: boolean) => {
     const body: FilterRequest = { name: name.trim(), enabled: filter?.enabled ?? true, match, conditions, actions };
     const saved = filter
@@ -87,7 +111,7 @@ export function FilterForm({ filter, from = null, onDone }: Props) {
           const { changed } = await callJson<{ changed: number }>(`${filterPath(made)}/apply`, { method: 'POST' });
           showToast(fill(t.applied, { changed: plural(mailSettingsTexts.counts.messages, changed) }));
         } else showToast(t.filterSaved);
-        onDone();
+        end();
       })
       .catch((cause: unknown) => setError(describeError(cause)));
   };
@@ -101,11 +125,11 @@ export function FilterForm({ filter, from = null, onDone }: Props) {
     >
       <label className="field">
         <span>{t.name}</span>
-        <input required maxLength={100} value={name} onChange={(event) => setName(event.target.value)} />
+        <input required maxLength={100} value={name} onChange={(event) => set({ name: event.target.value })} />
       </label>
       <label className="row">
         {t.when}
-        <select value={match} onChange={(event) => setMatch(event.target.value as 'all' | 'any')}>
+        <select value={match} onChange={(event) => set({ match: event.target.value as 'all' | 'any' })}>
           <option value="all">{t.all}</option>
           <option value="any">{t.any}</option>
         </select>
@@ -157,7 +181,8 @@ export function FilterForm({ filter, from = null, onDone }: Props) {
           {error}
         </p>
       )}
-      <FormButtons onCancel={onDone}>
+      {unsaved.isKept && <UnsavedNote onDiscard={unsaved.forget} />}
+      <FormButtons onCancel={end}>
         <button type="button" onClick={() => save(true)}>
           {t.saveAndApply}
         </button>

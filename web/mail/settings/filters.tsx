@@ -2,20 +2,26 @@
 import { useState } from 'react';
 import { callJson } from '../../shared/api.ts';
 import { go, toHash, useRoute } from '../../shared/hash-route.ts';
-import { fill } from '../../shared/texts/index.ts';
+import { fill, texts } from '../../shared/texts/index.ts';
 import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError } from '../../shared/toasts.tsx';
+import { hasUnsaved } from '../../shared/unsaved.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { type Filter, type FilterRequest, filterPath } from '../model/settings-api.ts';
-import { FilterForm } from './filter-form.tsx';
+import { FilterForm, nameOfForm } from './filter-form.tsx';
 import { ForwardTargets } from './forward-targets.tsx';
 
 const t = mailSettingsTexts.filters;
 
+const Unsaved = ({ filter }: { filter: Filter }) =>
+  hasUnsaved(nameOfForm(filter, null)) ? <span className="muted small">{texts.app.unsaved}</span> : null;
+
+const isNewKept = () => hasUnsaved(nameOfForm(null, null));
+
 export function Filters() {
   const { value, error, reload } = useLoaded(() => callJson<Filter[]>('/v1/filters'), []);
   const from = useRoute().query.get('from');
-  const [editing, setEditing] = useState<Filter | 'new' | null>(from ? 'new' : null);
+  const [editing, setEditing] = useState<Filter | 'new' | null>(from || isNewKept() ? 'new' : null);
   if (editing) {
     return (
       <FilterForm
@@ -51,6 +57,7 @@ export function Filters() {
                 onChange={() => put(filter, { enabled: !filter.enabled })}
               />
               <bdi>{filter.name}</bdi>
+              <Unsaved filter={filter} />
             </label>
             <button
               type="button"

@@ -1,5 +1,5 @@
 /** Settings: one page per topic, loaded when the user opens it. */
-import { type FormEvent, lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { callJson, describeError } from '../../shared/api.ts';
 import { formatDateTime } from '../../shared/format.ts';
 import { toHash } from '../../shared/hash-route.ts';
@@ -7,6 +7,7 @@ import { useStore } from '../../shared/store.ts';
 import { fill } from '../../shared/texts/index.ts';
 import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { showError, showToast } from '../../shared/toasts.tsx';
+import { KeptForm } from '../../shared/unsaved.tsx';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import type { Profile } from '../model/api.ts';
 import { session } from '../model/session.ts';
@@ -26,9 +27,7 @@ function ProfileForm() {
   const profile = useStore(session, (state) => state.profile);
   const [error, setError] = useState<string | null>(null);
   if (!profile) return null;
-  const save = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const save = async (form: FormData) => {
     try {
       const body = { name: String(form.get('name')).trim(), signature: String(form.get('signature')) };
       session.set({ profile: await callJson<Profile>('/v1/me', { method: 'PATCH', body }) });
@@ -36,10 +35,11 @@ function ProfileForm() {
       showToast(t.saved);
     } catch (cause) {
       setError(describeError(cause));
+      throw cause;
     }
   };
   return (
-    <form className="card stack" onSubmit={save}>
+    <KeptForm name={`${profile.user_id}.profile`} className="card stack" onSave={save}>
       <p className="muted">
         {fill(t.identity, { email: profile.email, createdAt: formatDateTime(profile.created_at) })}
       </p>
@@ -62,7 +62,7 @@ function ProfileForm() {
           {t.save}
         </button>
       </div>
-    </form>
+    </KeptForm>
   );
 }
 
@@ -85,11 +85,10 @@ const toIso = (local: FormDataEntryValue | null) => (local ? new Date(String(loc
 
 function VacationForm() {
   const { value, error, reload } = useLoaded(() => callJson<Vacation>('/v1/me/vacation'), []);
+  const owner = useStore(session, (state) => state.profile?.user_id);
   if (error) return <p className="error-box">{error}</p>;
   if (!value) return null;
-  const save = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const save = async (form: FormData) => {
     const body: Vacation = {
       enabled: form.get('enabled') === 'on',
       subject: String(form.get('subject')).trim(),
@@ -97,13 +96,17 @@ function VacationForm() {
       starts_at: toIso(form.get('starts_at')),
       ends_at: toIso(form.get('ends_at')),
     };
-    callJson('/v1/me/vacation', { method: 'PUT', body }).then(() => {
-      showToast(body.enabled ? t.awayNow : t.saved);
-      reload();
-    }, showError);
+    try {
+      await callJson('/v1/me/vacation', { method: 'PUT', body });
+    } catch (cause) {
+      showError(cause);
+      throw cause;
+    }
+    showToast(body.enabled ? t.awayNow : t.saved);
+    reload();
   };
   return (
-    <form className="stack" onSubmit={save}>
+    <KeptForm name={`${owner}.vacation`} className="stack" onSave={save}>
       <p className="muted">{t.awayText}</p>
       <label className="check">
         <input type="checkbox" name="enabled" defaultChecked={value.enabled} /> {t.away}
@@ -131,7 +134,7 @@ function VacationForm() {
           {t.save}
         </button>
       </div>
-    </form>
+    </KeptForm>
   );
 }
 

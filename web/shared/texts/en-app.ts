@@ -8,6 +8,8 @@ export const app = {
   save: 'Save',
   cancel: 'Cancel',
   close: 'Close',
+  unsaved: 'Not saved yet. Kept in this browser.',
+  discardUnsaved: 'Discard the changes',
   files: {
     choose: 'Choose a file',
     chooseMany: 'Choose files',
