@@ -101,6 +101,10 @@ function JobForm({ accessKey, bucket, prefix, onStarted }: FormProps) {
   );
 }
 
+/** Says why a job failed. The end of its credential is a reason of jobs only; the other reasons are problem codes too. */
+const describeEnd = (code: string): string =>
+  code === 'credential_revoked' ? t.credentialEnded : (texts.problems[code] ?? fill(t.failed, { code }));
+
 function JobItem({ job, accessKey, onChange }: { job: ServerJob; accessKey: Key; onChange: () => void }) {
   const title = `${t.kinds[job.kind]}: ${job.prefix || t.everything}`;
   const counts = Object.entries(job.counts).filter(([name, count]) => count > 0 && name !== 'examined');
@@ -143,7 +147,7 @@ function JobItem({ job, accessKey, onChange }: { job: ServerJob; accessKey: Key;
           {counts.map(([name, count]) => describeCount(name, count)).join(', ')}
         </p>
       )}
-      {job.error && <p className="error-box">{texts.problems[job.error] ?? fill(t.failed, { code: job.error })}</p>}
+      {job.error && <p className="error-box">{describeEnd(job.error)}</p>}
       {job.changes.length > 0 && (
         <Names label={t.changes} items={job.changes.map(({ key, action }) => [key, action] as const)} />
       )}

@@ -63,6 +63,6 @@ export async function runDeploy({
   return { status, output };
 }
 
-/** Lists requests that change something. Leaves out GET requests, SQL and the comparison of domains (`changeset`). */
+/** Lists requests that change something. Leaves out GET requests, SQL, metrics and the comparison of domains (`changeset`). */
 export const listChanges = ({ requests }: CloudflareStandIn): string[] =>
-  requests.filter((request) => !/^GET |\/domains\/changeset$|\/query$/.test(request));
+  requests.filter((request) => !/^GET |\/domains\/changeset$|\/query$|\/analytics_engine\/sql$/.test(request));

@@ -208,6 +208,7 @@ export const enStorageBucket = {
       uploads: '{count} unfinished uploads',
     },
     failed: 'The job failed ({code}).',
+    credentialEnded: 'The key or session that started this job was revoked or has ended. Start it again.',
     changes: 'The first changes',
     obstacles: 'Objects left unchanged, and why',
   },

@@ -165,7 +165,6 @@ export const en: Texts = {
     not_versioned: 'Versioning was never turned on for this bucket.',
     no_recovery_address: 'The account has no confirmed recovery address.',
     taken_down: 'The operator has taken the bucket down.',
-    credential_revoked: 'The key or session that started this work was revoked or has ended. Start it again.',
     too_many_jobs: 'You have 20 jobs that have not ended. Wait or cancel one.',
     no_such_quota: 'No storage quota is set.',
     no_such_shard: 'This database does not exist.',
