@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 /** Distance between two steps at which the power is cut. */
-const STRIDE = 3;
+const STRIDE = 6;
 
 describe('the end of a month with a power cut', () => {
   it('is complete, with one notice, for some of the steps', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { listFolder, type MailUser, registerUser } from '../../support/mail/mail.ts';
 import { eventually, hasChromium } from '../../web/browser/chromium.ts';
 import { useStage } from '../../web/browser/stage.ts';
-import { enter, folder, importLetters, letter, openRow, row, signIn, subjects } from './mail-page.ts';
+import { enter, folder, importLetters, letter, openRow, readText, row, signIn, subjects } from './mail-page.ts';
 
 describe.skipIf(!hasChromium)('what is not saved yet', () => {
   const stage = useStage({ vars: { MAIL_HOLD_SECONDS: '0', REGISTRATION: 'open' } });
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)('what is not saved yet', () => {
     await page.getByLabel('Subject').fill('Left');
     await text(page).fill('The text that was left');
     await page.getByRole('button', { name: 'Reply', exact: true }).first().click();
-    await eventually(() => text(page).inputValue()).not.toContain('The text that was left');
+    await eventually(() => readText(text(page))).not.toContain('The text that was left');
     await eventually(() => failed).toBeGreaterThan(0);
     await text(page).fill('The answer');
     await page.unroute(`${DRAFTS}**`);
