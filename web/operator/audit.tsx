@@ -20,7 +20,7 @@ const describe = (details: Entry['details']): string =>
     .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
     .join(', ');
 
-/** Table of audit entries. @param path API path from which the entries are read. */
+/** Table of audit entries, whose words are those of the API in every language. @param path API path from which the entries are read. */
 export function AuditTable({ path }: { path: string }) {
   const { data, error, hasMore, loadMore } = usePages<Entry>(path);
   return (
@@ -47,14 +47,16 @@ export function AuditTable({ path }: { path: string }) {
                   <td>
                     <code>{entry.action}</code>
                   </td>
-                  <td title={entry.actor.id}>
+                  <td title={entry.actor.id} translate="no">
                     {entry.actor.kind}{' '}
                     {entry.actor.id !== entry.actor.kind && <code>{entry.actor.id.slice(0, 8)}</code>}
                   </td>
-                  <td className="audit-target">
+                  <td className="audit-target" translate="no">
                     {entry.target.type} <code>{entry.target.id}</code>
                   </td>
-                  <td className="small audit-details">{describe(entry.details)}</td>
+                  <td className="small audit-details" translate="no">
+                    {describe(entry.details)}
+                  </td>
                 </tr>
               ))}
             </tbody>
