@@ -431,7 +431,7 @@ export interface StorageJob {
   bucket: string | null;
   prefix: string;
   at: string | null;
-  /** Of `copy`. Null for the owner of the source if the target belongs to somebody else */
+  /** Where the copies go. Null for other kinds of jobs, and for a caller who neither started the job nor owns the target */
   target: {
     bucket: string | null;
     prefix: string;
@@ -1075,7 +1075,7 @@ export interface SecurityReview {
     name: string;
     created_at: string;
   }[];
-  /** What stays until you remove it */
+  /** Settings that stay until you remove them */
   open: {
     kind: "recovery_address" | "forward_target" | "address_forward" | "filter";
     name: string;

@@ -1,11 +1,11 @@
-/** What only Cloudflare can do. Not tried in production: tests use a stand-in of its API (`test/support/deploy/`). */
+/** Calls of Cloudflare's API that a trial needs. They were not tried in production: tests use a stand-in (`test/support/deploy/`). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { callApi, DeployError } from '../deploy/cloudflare-api.ts';
 import { type Account, listPages } from '../deploy/resources.ts';
 import { ROOT } from '../local/build.ts';
 
-/** What the platform's analytics say of a period. */
+/** Counts of Cloudflare's analytics for a period. */
 export interface PlatformUsage {
   readonly requests: number;
   readonly errors: number;

@@ -1,4 +1,4 @@
-/** What a trial costs at most, and how long it may take. */
+/** Maximum price and duration of a trial. */
 import { CPU_MS, OBJECT_GB, priceOf, STORED_PRICES, USAGE } from '../../workers/shared/telemetry/prices.ts';
 
 export const MINUTES_MAX = 30;

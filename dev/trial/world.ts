@@ -1,4 +1,4 @@
-/** What the steps of a trial work with: the deployment, its clients and the platform. */
+/** The context of a trial's steps: the deployment, its clients and the platform. */
 import { S3Client } from '@aws-sdk/client-s3';
 import type { TrialPlatform } from './platform.ts';
 
@@ -13,7 +13,7 @@ export interface TrialWorld {
   readonly mailTo: string;
   readonly rootToken: string;
   readonly platform: TrialPlatform;
-  /** Ends the trial: the time is over, or somebody interrupted it. */
+  /** Aborted when the trial's time is over or somebody interrupts it. */
   readonly signal: AbortSignal;
   /** Counts the requests that the trial sends. */
   readonly requests: RequestCount;
@@ -31,7 +31,7 @@ export function countRequests(): RequestCount {
   return { add: () => void count++, read: () => count };
 }
 
-/** What a step found out: plain values for `trial.json`. */
+/** Results of a step, as plain values for `trial.json`. */
 export type Facts = Readonly<Record<string, unknown>>;
 
 export interface Step {
@@ -40,7 +40,7 @@ export interface Step {
   run(world: TrialWorld, known: Known): Promise<Facts>;
 }
 
-/** What earlier steps made and later ones need. */
+/** Things that earlier steps made and that later steps need. */
 export interface Known {
   s3?: S3Client;
   bucket?: string;

@@ -94,7 +94,7 @@ export interface ShardStatus {
 
 export type CountedEntry = TopEntry & CountedRank;
 
-/** What one shard knows of some players. */
+/** A shard's answer about some of its players. */
 export interface ShardStandings {
   /** Entries in the order of the requested user ids; null for a player who is not listed. */
   readonly entries: readonly (CountedEntry | null)[];
@@ -133,7 +133,7 @@ export interface CountAbove {
   readonly unsure: number;
 }
 
-/** What a final season knows of some scores. */
+/** A final season's answer about some scores. */
 export interface PastAnswer {
   /** Players above each score, in the order of the question. */
   readonly above: readonly CountAbove[];

@@ -29,7 +29,7 @@ export interface CopyManifest extends ShardAddress {
   readonly events: readonly CopyPart[];
 }
 
-/** What a part has: values, and columns of bytes. */
+/** Contents of a part: values, and columns of bytes. */
 export interface PartContent<T> {
   readonly head: T;
   readonly columns: readonly Uint8Array[];

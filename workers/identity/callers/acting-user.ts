@@ -5,7 +5,7 @@ import type { OperatorRole } from '../domain/operator-roles.ts';
 import type { Principal, Scope, UserPrincipal } from '../principal.ts';
 import { createOperatorStore } from '../store/operator-store.ts';
 import { findAccessKey, findActiveUser, findTokenById } from '../store/store.ts';
-import { toUser } from './authenticate.ts';
+import { toTokenPrincipal, toUser } from './authenticate.ts';
 
 /** A credential by its id, as work remembers it. The work ends with the credential. */
 export interface CredentialRef {
@@ -44,10 +44,7 @@ export async function findByCredential(
     return found && { kind: 'operator', ...found, role: found.role as OperatorRole };
   }
   const found = await findTokenById(directory, id, now);
-  if (found === null) return null;
-  const scopes = found.scopes as Scope[];
-  if (found.userId !== null) return toUser(found, 'token', scopes);
-  return { kind: 'service', tokenId: id, lastUsedAt: found.lastUsedAt, scopes };
+  return found && toTokenPrincipal(found);
 }
 
 /**

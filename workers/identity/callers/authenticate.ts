@@ -51,13 +51,8 @@ export async function authenticateBearer(
     // A revoked `admin` token must stop working at once, so the primary is asked for it.
     const found = known?.scopes.includes('admin') ? await findInPrimary(database, find) : known;
     if (!found) return err({ kind: 'invalid_credential' });
-    const scopes = found.scopes as Scope[];
     if (isForBoards(found)) keepBoardHash(secret, hash);
-    if (found.userId === null) {
-      const { credentialId: tokenId, lastUsedAt } = found;
-      return ok({ kind: 'service', tokenId, lastUsedAt, scopes });
-    }
-    return ok(toUser(found, 'token', scopes));
+    return ok(toTokenPrincipal(found));
   }
   if (secret.startsWith('ops_')) {
     const found = await createOperatorStore(env.DIRECTORY).findSession(hash, now);
@@ -112,6 +107,13 @@ async function authenticateKept(
     scopes: kind === 'token' ? ['mail'] : null,
     policies: [],
   });
+}
+
+/** Makes the principal of a token from its row: a user, or a service if the token belongs to no user. */
+export function toTokenPrincipal(row: CredentialRow & { readonly scopes: string[] }): Principal {
+  const scopes = row.scopes as Scope[];
+  if (row.userId !== null) return toUser(row, 'token', scopes);
+  return { kind: 'service', tokenId: row.credentialId, lastUsedAt: row.lastUsedAt, scopes };
 }
 
 /** Makes the principal of a user from the row of a credential. Also used for SigV4. */

@@ -28,7 +28,8 @@ const CLIENT_WINDOW_SECONDS = 60;
 /** Time for which a device or network that logged in is remembered. The device's cookie lasts as long. */
 export const KNOWN_PLACE_AGE_MS = 90 * 24 * 3_600_000;
 
-const toGuardKey = (kind: string, ...parts: string[]) =>
+/** Key of a count in `login_guard`. It is a hash, so that the table holds no names. */
+export const toGuardKey = (kind: string, ...parts: string[]) =>
   createHash('sha256')
     .update([kind, ...parts].join('\n'))
     .digest('hex');

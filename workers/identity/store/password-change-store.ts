@@ -4,6 +4,7 @@
  */
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
+import { toStatement } from '../../shared/stores/drizzle-statement.ts';
 import { prepare, readFirst, statement } from '../../shared/stores/statement.ts';
 import { raiseGeneration } from './revocation-store.ts';
 
@@ -81,22 +82,18 @@ export async function changePassword(
 ): Promise<boolean> {
   const { userId, hash, now, since, keptSession: session, keepsTokens, secretSha256: secret } = change;
   const db = drizzle(database);
-  const toStatement = (query: { toSQL(): { sql: string; params: unknown[] } }) => {
-    const { sql, params } = query.toSQL();
-    return database.prepare(sql).bind(...params);
-  };
   const link = { userId, secret, now };
   const others = { ...link, since, session };
   const [set] = await database.batch([
     prepare(database, setPassword, { ...link, hash }),
-    ...(audit === null ? [] : [toStatement(insertIfChanged(db, audit))]),
+    ...(audit === null ? [] : [toStatement(database, insertIfChanged(db, audit))]),
     prepare(database, noteEnded, { ...others, keepsTokens: Number(keepsTokens) }),
     prepare(database, endPasskeys, others),
     prepare(database, endAccessKeys, others),
     prepare(database, dropPasskeyRule, link),
     ...(keepsTokens ? [] : [prepare(database, endTokens, link)]),
     ...(secret === null ? [] : [prepare(database, consumeSecrets, link)]),
-    toStatement(raiseGeneration(db)),
+    toStatement(database, raiseGeneration(db)),
   ]);
   return (set?.meta.changes ?? 0) > 0;
 }

@@ -24,7 +24,7 @@ const reviewSchema = z
     changed_at: z.string().nullable(),
     since: z.string().nullable().openapi({ description: 'Start of the time whose passkeys and keys ended' }),
     ended: z.array(endedSchema),
-    open: z.array(openSchema).openapi({ description: 'What stays until you remove it' }),
+    open: z.array(openSchema).openapi({ description: 'Settings that stay until you remove them' }),
   })
   .openapi('SecurityReview');
 type Open = z.infer<typeof openSchema>;

@@ -64,7 +64,8 @@ const jobSchema = z
     prefix: z.string(),
     at: z.string().nullable(),
     target: z.object({ bucket: z.string().nullable(), prefix: z.string() }).nullable().openapi({
-      description: 'Of `copy`. Null for the owner of the source if the target belongs to somebody else',
+      description:
+        'Where the copies go. Null for other kinds of jobs, and for a caller who neither started the job nor owns the target',
     }),
     dry_run: z.boolean(),
     state: z.enum(JOB_STATES),

@@ -2,6 +2,7 @@
 import { drizzle } from 'drizzle-orm/d1';
 import type { CredentialRef } from '../../../identity/index.ts';
 import { type AuditRow, insertIfChanged } from '../../../shared/audit/audit-store.ts';
+import { toStatement } from '../../../shared/stores/drizzle-statement.ts';
 import { prepare, type RowOf, readAll, readFirst, statement } from '../../../shared/stores/statement.ts';
 import {
   emptyReport,
@@ -87,10 +88,8 @@ const insert = statement<{
 const forgetEnded = statement<{ before: number }>('DELETE FROM storage_job WHERE ended_at < :before');
 
 /** Prepares the audit row of a change, as the statement that follows the change in its batch. */
-function prepareAudit(directory: D1Database, row: AuditRow): D1PreparedStatement {
-  const { sql, params } = insertIfChanged(drizzle(directory), row).toSQL();
-  return directory.prepare(sql).bind(...params);
-}
+const prepareAudit = (directory: D1Database, row: AuditRow): D1PreparedStatement =>
+  toStatement(directory, insertIfChanged(drizzle(directory), row));
 
 /** Adds a job. Also removes the rows of jobs that ended long ago. @returns false if the caller has too many open jobs. */
 export async function insertJob(
