@@ -1,0 +1,174 @@
+/**
+ * Submission (RFC 6409) with smtp-server: AUTH PLAIN and LOGIN with an app token. The server decides whether the sender is one's
+ * own, and what becomes of the message; its answer is the reply to DATA.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { SMTPServer, type SMTPServerAuthentication, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import { Client, RequestError, type ServerOptions } from './session/client.ts';
+import { isLoopback } from './session/pipe.ts';
+
+export interface SubmissionOptions extends ServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** PEM texts. Without them, only loopback may log in. */
+  readonly certificate: { readonly cert: string; readonly key: string } | null;
+  readonly isTls: boolean;
+  readonly connectionsMax: number;
+  readonly devicesUrl: string;
+  readonly onRefused?: (address: string) => void;
+}
+
+export interface SubmissionServer {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** Bound that SIZE announces before the log-in. After it, the limit of the account counts. */
+const SIZE_BYTES_MAX = 75 * 1024 * 1024;
+const HEADER_BYTES_MAX = 65_536;
+
+interface User {
+  readonly client: Client;
+  readonly bytesMax: number;
+}
+
+/** @throws if the port is in use. */
+export async function startSubmission(options: SubmissionOptions): Promise<SubmissionServer> {
+  const server = new SMTPServer({
+    ...toTlsOptions(options),
+    name: 'tessera-bridge',
+    banner: 'Tessera bridge',
+    authMethods: ['PLAIN', 'LOGIN'],
+    authOptional: false,
+    disableReverseLookup: true,
+    maxClients: options.connectionsMax,
+    size: SIZE_BYTES_MAX,
+    logger: false,
+    onAuth: (auth, session, done) => {
+      logIn(options, auth, session).then(
+        (user) => done(null, { user }),
+        (error: unknown) => done(toReply(error)),
+      );
+    },
+    onData: (stream, session, done) => {
+      submit(stream, session).then(
+        (id) => done(null, `2.0.0 accepted as ${id}`),
+        (error: unknown) => {
+          // The library waits for the end of the data before it reads further commands.
+          stream.resume();
+          done(toReply(error));
+        },
+      );
+    },
+  });
+  server.on('error', () => {});
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  const address = server.server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : options.port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const connection of server.connections) connection.close();
+      }),
+  };
+}
+
+function toTlsOptions({ certificate, isTls }: SubmissionOptions): SMTPServerOptions {
+  if (certificate) return { secure: isTls, key: certificate.key, cert: certificate.cert };
+  return { hideSTARTTLS: true, disabledCommands: ['STARTTLS'], allowInsecureAuth: true };
+}
+
+async function logIn(
+  options: SubmissionOptions,
+  { username, password }: SMTPServerAuthentication,
+  { remoteAddress, secure }: SMTPServerSession,
+): Promise<User> {
+  if (!secure && !isLoopback(remoteAddress)) throw toError(538, '5.7.11 Encryption required');
+  const client = new Client(options, password ?? '', remoteAddress);
+  const refused = () =>
+    toError(535, `5.7.8 Use the address of the account and an app token, made at ${options.devicesUrl}`);
+  try {
+    const { address, addresses, message_bytes_max: bytesMax } = await client.readOverview();
+    if ([address, ...addresses].includes((username ?? '').trim().toLowerCase())) return { client, bytesMax };
+  } catch (error) {
+    if (!(error instanceof RequestError) || (error.status !== 401 && error.status !== 403)) throw error;
+  }
+  options.onRefused?.(remoteAddress);
+  throw refused();
+}
+
+async function submit(stream: Readable & { sizeExceeded?: boolean }, session: SMTPServerSession): Promise<string> {
+  const { client, bytesMax } = session.user as unknown as User;
+  const { mailFrom, rcptTo } = session.envelope;
+  const from = mailFrom ? (mailFrom.address ?? '') : '';
+  const to = rcptTo.map(({ address }) => address ?? '');
+  const { head, rest } = await readHead(stream);
+  const { message_id: id } = await client.json<{ message_id: string }>('POST', '/v1/imap/submissions', {
+    query: { from, to },
+    body: toBody(head, rest, bytesMax),
+    headers: { 'content-type': 'message/rfc822', 'idempotency-key': toKey(head, [from, ...to]) },
+  });
+  return id;
+}
+
+/** Reads until the header block is whole, which names the message. */
+async function readHead(stream: Readable): Promise<{ head: Buffer; rest: AsyncIterator<Buffer> }> {
+  const rest = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let head = Buffer.alloc(0);
+  while (head.length < HEADER_BYTES_MAX && head.indexOf('\r\n\r\n') < 0) {
+    const { value, done } = await rest.next();
+    if (done) break;
+    head = Buffer.concat([head, value]);
+  }
+  return { head, rest };
+}
+
+/**
+ * A message that a program sends again, because it did not see the answer, has the same header and the same recipients. The server
+ * then does not send it twice. A message without a Message-ID cannot be recognised.
+ */
+function toKey(head: Buffer, envelope: readonly string[]): string {
+  const end = head.indexOf('\r\n\r\n');
+  const header = head.subarray(0, end < 0 ? head.length : end);
+  if (!/^message-id[ \t]*:/im.test(header.toString('latin1'))) return randomUUID();
+  return createHash('sha256').update(header).update('\0').update(envelope.join('\0')).digest('hex');
+}
+
+function toBody(head: Buffer, rest: AsyncIterator<Buffer>, bytesMax: number): ReadableStream<Uint8Array> {
+  let length = 0;
+  let isFirst = true;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value, done } = isFirst ? { value: head, done: false } : await rest.next();
+        isFirst = false;
+        if (done) return controller.close();
+        length += value.length;
+        if (length > bytesMax) controller.error(new RequestError(413, 'message_too_large', 'Message too large'));
+        else if (value.length > 0) controller.enqueue(new Uint8Array(value));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const toError = (smtpCode: number, text: string): Error =>
+  Object.assign(new Error(text.replace(/[^ -~]+/g, ' ')), { responseCode: smtpCode });
+
+/** @returns the reply to a request that failed. */
+function toReply(error: unknown): Error {
+  if (error instanceof Error && 'responseCode' in error) return error;
+  if (!(error instanceof RequestError)) return toError(451, '4.3.0 Internal error, try again later');
+  if (error.isTemporary) return toError(error.status === 429 ? 452 : 451, `4.3.0 ${error.message}`);
+  if (error.status === 413) return toError(552, `5.3.4 ${error.message}`);
+  if (error.status === 403) return toError(550, `5.7.1 ${error.message}`);
+  return toError(554, `5.6.0 ${error.message}`);
+}
