@@ -1,5 +1,6 @@
 /** The JSON API of mail. Each part adds its own routes. */
 import { allowJson, createRoutes } from '../shared/json/json-api.ts';
+import { addImap } from './imap/index.ts';
 import { addJmap } from './jmap/index.ts';
 import { addAccountAddresses } from './routes/account-addresses.ts';
 import { addAccountRestores } from './routes/account-restores.ts';
@@ -88,5 +89,6 @@ addSendingState(mailApi);
 addDomains(mailApi);
 addQuarantine(mailApi);
 addJmap(mailApi);
+addImap(mailApi);
 
 export const createApi = () => mailApi;

@@ -67,7 +67,10 @@ export interface MessageContent<Text, Attachment> {
 }
 
 /** A parsed message whose long texts and attachments are in R2. */
-export type ParsedMessage = MessageContent<StoredText, StoredAttachment>;
+export interface ParsedMessage extends MessageContent<StoredText, StoredAttachment> {
+  /** The tree of the message's parts, as JSON of `StoredPart`; absent if it is too long for a row. */
+  readonly structure?: string | null;
+}
 
 /** Findings of the checks about received mail: its sender, and how certain it is that the message is junk. */
 export interface ArrivalJudgement {

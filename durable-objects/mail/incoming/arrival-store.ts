@@ -10,14 +10,8 @@ import type { MailboxRow } from '../contract/mailbox.ts';
 import { addGarbage, first } from '../database/store.ts';
 import { findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
 
-import {
-  findMessage,
-  insertMessage,
-  listStoredKeys,
-  mintMessageId,
-  mintPosition,
-  toPosition,
-} from '../messages/message-store.ts';
+import { findMessage, insertMessage, listStoredKeys } from '../messages/message-store.ts';
+import { mintMessageId, mintPosition, toPosition } from '../messages/position-store.ts';
 import { hush } from '../messages/quiet-store.ts';
 import { type Acquaintance, judgeSender } from '../messages/sender-store.ts';
 import { formatThreadId, isThreadMuted } from '../messages/thread-store.ts';
