@@ -152,7 +152,7 @@ function toBody(head: Buffer, rest: AsyncIterator<Buffer>, bytesMax: number): Re
         isFirst = false;
         if (done) return controller.close();
         length += value.length;
-        if (length > bytesMax) controller.error(new RequestError(413, 'message_too_large', 'Message too large'));
+        if (length > bytesMax) controller.error(new RequestError(413, 'too_large', 'Message too large'));
         else if (value.length > 0) controller.enqueue(new Uint8Array(value));
       },
     },
@@ -163,12 +163,19 @@ function toBody(head: Buffer, rest: AsyncIterator<Buffer>, bytesMax: number): Re
 const toError = (smtpCode: number, text: string): Error =>
   Object.assign(new Error(text.replace(/[^ -~]+/g, ' ')), { responseCode: smtpCode });
 
+/** Replies to refusals that SMTP has a code of its own for. */
+const REPLIES: Readonly<Record<string, readonly [smtpCode: number, status: string]>> = {
+  foreign_sender: [550, '5.7.1'],
+  bad_address: [553, '5.1.3'],
+  too_many_recipients: [452, '4.5.3'],
+  too_large: [552, '5.3.4'],
+};
+
 /** @returns the reply to a request that failed. */
 function toReply(error: unknown): Error {
   if (error instanceof Error && 'responseCode' in error) return error;
   if (!(error instanceof RequestError)) return toError(451, '4.3.0 Internal error, try again later');
   if (error.isTemporary) return toError(error.status === 429 ? 452 : 451, `4.3.0 ${error.message}`);
-  if (error.status === 413) return toError(552, `5.3.4 ${error.message}`);
-  if (error.status === 403) return toError(550, `5.7.1 ${error.message}`);
-  return toError(554, `5.6.0 ${error.message}`);
+  const [smtpCode, status] = REPLIES[error.code] ?? [554, '5.6.0'];
+  return toError(smtpCode, `${status} ${error.message}`);
 }

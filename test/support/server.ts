@@ -133,6 +133,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         STATE_DIR: directory,
         DEV_VARS: join(directory, 'dev.vars'),
         LOG: 'json',
+        // A test that needs a bridge starts one on free ports.
+        BRIDGE: '0',
         DIRECTORIES: String(directories),
         // The limit per client address is raised, because all users of a test share one address. test/identity/security/logins.test.ts tests
         // it.
