@@ -2551,6 +2551,53 @@ export interface ImapExpunge {
   message_ids: string[] | null;
 }
 
+export interface ImapSearchAnswer {
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  message_ids: string[];
+}
+
+export interface ImapSearch {
+  /**
+   * Id or role of the folder.
+   * @minLength 1
+   * @maxLength 100
+   */
+  folder_id: string;
+  /**
+   * A filter of `Email/query` of JMAP (RFC 8621 §4.4.1); null for every message.
+   * @default null
+   */
+  filter?: Record<string, any> | null;
+}
+
+export interface ImapAppended {
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_validity: number;
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid: number;
+  message_id: string;
+}
+
+export interface ImapSubmitted {
+  /** The message in Sent. */
+  message_id: string;
+}
+
 export namespace V1 {
   /**
    * No description
@@ -8471,6 +8518,81 @@ export namespace V1 {
     export type RequestBody = ImapExpunge;
     export type RequestHeaders = {};
     export type ResponseBody = ImapExpungeAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name SearchImapMessages
+   * @summary Find messages of a folder
+   * @request POST:/v1/imap/search
+   * @secure
+   */
+  export namespace SearchImapMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = ImapSearch;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapSearchAnswer;
+  }
+
+  /**
+   * @description A message whose bytes the mailbox has is put into the folder too, so a repeated request adds nothing. In Sent, a message that was submitted here is not stored again.
+   * @tags mail
+   * @name AppendImapMessage
+   * @summary Put a raw message into a folder
+   * @request POST:/v1/imap/append
+   * @secure
+   */
+  export namespace AppendImapMessage {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * Id or role of the folder.
+       * @minLength 1
+       * @maxLength 100
+       */
+      folder_id: string;
+      /**
+       * Keywords, separated by commas.
+       * @maxLength 2000
+       * @default ""
+       */
+      keywords?: string;
+      /**
+       * Time of arrival, milliseconds since 1970; now by default, and never later.
+       * @min 0
+       * @max 8640000000000000
+       */
+      received_at?: number | null;
+    };
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapAppended;
+  }
+
+  /**
+   * @description The bytes stay as they came, without Bcc. `from` and the From of the message must be addresses of the account. The message is in Sent afterwards.
+   * @tags mail
+   * @name SubmitRawMessage
+   * @summary Send a raw message
+   * @request POST:/v1/imap/submissions
+   * @secure
+   */
+  export namespace SubmitRawMessage {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @minLength 3
+       * @maxLength 320
+       */
+      from: string;
+      /** A recipient. Repeat it for each. */
+      to: string | string[];
+    };
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapSubmitted;
   }
 
   /**

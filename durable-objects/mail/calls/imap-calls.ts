@@ -1,7 +1,10 @@
 /** Calls of mail programs that speak IMAP, by way of a bridge. Each first gives UIDs to what has none. */
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
+import type { StoreMessageError } from '../contract/delivered-message.ts';
 import type {
   ImapAccount,
+  ImapAppend,
+  ImapAppended,
   ImapChanges,
   ImapCopied,
   ImapExpunged,
@@ -10,6 +13,7 @@ import type {
   ImapSource,
 } from '../contract/imap.ts';
 import type { NoMailbox, ReadError } from '../contract/mailbox.ts';
+import { appendMessage, findSentSources } from '../imap/append-store.ts';
 import {
   findImapFolder,
   listImapMessages,
@@ -74,6 +78,17 @@ export class ImapCalls extends JmapCalls {
       if (!from || !to) return err({ kind: 'not_found' });
       return copyToFolder(sql, { from, to, isMove: request.isMove }, messageIds, now);
     });
+  }
+
+  /** Stores a message in a folder. Its raw bytes must be in a quorum of the locations before the call. */
+  async appendMessage(append: ImapAppend): Promise<Result<ImapAppended, StoreMessageError>> {
+    await this.#settle();
+    return this.transactions.write((sql, mailbox, now) => appendMessage(sql, mailbox, append, now));
+  }
+
+  /** @returns the messages with a Message-ID that were submitted here. */
+  async findSentSources(headerMessageId: string): Promise<Result<ImapSource[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(findSentSources(sql, headerMessageId)));
   }
 
   /** Removes messages that are marked for removal. @param messageIds null for all of the folder. */

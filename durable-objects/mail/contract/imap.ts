@@ -1,5 +1,6 @@
 /** What mail programs of IMAP read and write: folders with UIDs, marks of a message in a folder, and changes since a state. */
 import type { FlagPatch, Flags } from '../../../workers/mail/domain/message-flags.ts';
+import type { StoreMessageInput } from './delivered-message.ts';
 import type { FolderRole } from './folders.ts';
 
 export interface ImapFolder {
@@ -78,6 +79,18 @@ export interface ImapCopied extends ImapState {
 
 export interface ImapExpunged extends ImapState {
   readonly gone: readonly (readonly [messageId: string, uid: number])[];
+}
+
+/** A message that a program puts into a folder. */
+export interface ImapAppend {
+  readonly folderKey: string;
+  readonly marks: ImapMarks;
+  readonly input: StoreMessageInput;
+}
+
+export interface ImapAppended extends ImapState {
+  readonly uid: number;
+  readonly messageId: string;
 }
 
 /** What a fetch needs of a message. */

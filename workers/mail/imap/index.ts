@@ -2,8 +2,11 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { allowJson, type JsonApiEnv } from '../../shared/json/json-api.ts';
 import { addImapReads } from './account.ts';
+import { addImapAppend } from './append.ts';
 import { addImapChanges } from './changes.ts';
 import { addImapFetch } from './fetch.ts';
+import { addImapSearch } from './search.ts';
+import { addImapSubmissions } from './submissions.ts';
 
 /** Maximum size of a request with a thousand message ids. */
 const REQUEST_BYTES_MAX = 256 * 1024;
@@ -14,4 +17,7 @@ export function addImap(api: OpenAPIHono<JsonApiEnv>): void {
   addImapReads(api);
   addImapFetch(api);
   addImapChanges(api);
+  addImapSearch(api);
+  addImapAppend(api);
+  addImapSubmissions(api);
 }

@@ -99,6 +99,20 @@ export const fetchAnswerSchema = z
   })
   .openapi('ImapFetchAnswer');
 
+export const searchSchema = z
+  .strictObject({
+    folder_id: folderKeySchema,
+    filter: z
+      .looseObject({})
+      .nullable()
+      .default(null)
+      .openapi({ description: 'A filter of `Email/query` of JMAP (RFC 8621 §4.4.1); null for every message.' }),
+  })
+  .openapi('ImapSearch');
+export const searchAnswerSchema = z
+  .object({ state: stateSchema, message_ids: z.array(z.string()) })
+  .openapi('ImapSearchAnswer');
+
 const keywordsSchema = z.array(labelSchema).max(50);
 export const flagsSchema = z
   .strictObject({
@@ -136,3 +150,29 @@ export const expungeSchema = z
 export const expungeAnswerSchema = z
   .object({ ...stateMembers, gone: z.array(z.tuple([z.string(), uidSchema])) })
   .openapi('ImapExpungeAnswer');
+
+export const appendQuerySchema = z.strictObject({
+  folder_id: folderKeySchema,
+  keywords: z.string().max(2_000).default('').openapi({ description: 'Keywords, separated by commas.' }),
+  received_at: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(8_640_000_000_000_000)
+    .optional()
+    .openapi({ description: 'Time of arrival, milliseconds since 1970; now by default, and never later.' }),
+});
+export const appendAnswerSchema = z
+  .object({ ...stateMembers, uid: uidSchema, message_id: z.string() })
+  .openapi('ImapAppended');
+
+const addressSchema = z.string().min(3).max(320);
+export const submissionQuerySchema = z.strictObject({
+  from: addressSchema,
+  to: z
+    .union([addressSchema, z.array(addressSchema).max(1_000)])
+    .openapi({ description: 'A recipient. Repeat it for each.' }),
+});
+export const submissionAnswerSchema = z
+  .object({ message_id: z.string().openapi({ description: 'The message in Sent.' }) })
+  .openapi('ImapSubmitted');
