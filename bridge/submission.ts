@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream';
 import { SMTPServer, type SMTPServerAuthentication, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { Client, RequestError, type ServerOptions } from './session/client.ts';
 import { isLoopback } from './session/pipe.ts';
+import { type SpooledMessage, spool, TooLargeError } from './spool.ts';
 
 export interface SubmissionOptions extends ServerOptions {
   readonly host: string;
@@ -26,7 +27,6 @@ export interface SubmissionServer {
 
 /** Bound that SIZE announces before the log-in. After it, the limit of the account counts. */
 const SIZE_BYTES_MAX = 75 * 1024 * 1024;
-const HEADER_BYTES_MAX = 65_536;
 
 interface User {
   readonly client: Client;
@@ -105,60 +105,34 @@ async function logIn(
   throw refused();
 }
 
-async function submit(stream: Readable & { sizeExceeded?: boolean }, session: SMTPServerSession): Promise<string> {
+async function submit(stream: Readable, session: SMTPServerSession): Promise<string> {
   const { client, bytesMax } = session.user as unknown as User;
   const { mailFrom, rcptTo } = session.envelope;
   const from = mailFrom ? (mailFrom.address ?? '') : '';
   const to = rcptTo.map(({ address }) => address ?? '');
-  const { head, rest } = await readHead(stream);
-  const { message_id: id } = await client.json<{ message_id: string }>('POST', '/v1/imap/submissions', {
-    query: { from, to },
-    body: toBody(head, rest, bytesMax),
-    headers: { 'content-type': 'message/rfc822', 'idempotency-key': toKey(head, [from, ...to]) },
-  });
-  return id;
-}
-
-/** Reads until the header block is whole, which names the message. */
-async function readHead(stream: Readable): Promise<{ head: Buffer; rest: AsyncIterator<Buffer> }> {
-  const rest = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  let head = Buffer.alloc(0);
-  while (head.length < HEADER_BYTES_MAX && head.indexOf('\r\n\r\n') < 0) {
-    const { value, done } = await rest.next();
-    if (done) break;
-    head = Buffer.concat([head, value]);
+  const message = await spool(stream, bytesMax);
+  try {
+    const { message_id: id } = await client.json<{ message_id: string }>('POST', '/v1/imap/submissions', {
+      query: { from, to },
+      body: message.read(),
+      headers: {
+        'content-type': 'message/rfc822',
+        'content-length': String(message.sizeBytes),
+        'idempotency-key': toKey(message, [from, ...to]),
+      },
+    });
+    return id;
+  } finally {
+    await message.close();
   }
-  return { head, rest };
 }
 
 /**
- * A message that a program sends again, because it did not see the answer, has the same header and the same recipients. The server
- * then does not send it twice. A message without a Message-ID cannot be recognised.
+ * A message that a program sends again, because it did not see the answer, has the same bytes and the same recipients. The server
+ * then does not send it twice. A message without a Message-ID may be meant twice.
  */
-function toKey(head: Buffer, envelope: readonly string[]): string {
-  const end = head.indexOf('\r\n\r\n');
-  const header = head.subarray(0, end < 0 ? head.length : end);
-  if (!/^message-id[ \t]*:/im.test(header.toString('latin1'))) return randomUUID();
-  return createHash('sha256').update(header).update('\0').update(envelope.join('\0')).digest('hex');
-}
-
-function toBody(head: Buffer, rest: AsyncIterator<Buffer>, bytesMax: number): ReadableStream<Uint8Array> {
-  let length = 0;
-  let isFirst = true;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { value, done } = isFirst ? { value: head, done: false } : await rest.next();
-        isFirst = false;
-        if (done) return controller.close();
-        length += value.length;
-        if (length > bytesMax) controller.error(new RequestError(413, 'too_large', 'Message too large'));
-        else if (value.length > 0) controller.enqueue(new Uint8Array(value));
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
+const toKey = ({ hash, hasMessageId }: SpooledMessage, envelope: readonly string[]): string =>
+  hasMessageId ? createHash('sha256').update(hash).update(envelope.join('\0')).digest('hex') : randomUUID();
 
 const toError = (smtpCode: number, text: string): Error =>
   Object.assign(new Error(text.replace(/[^ -~]+/g, ' ')), { responseCode: smtpCode });
@@ -174,6 +148,7 @@ const REPLIES: Readonly<Record<string, readonly [smtpCode: number, status: strin
 /** @returns the reply to a request that failed. */
 function toReply(error: unknown): Error {
   if (error instanceof Error && 'responseCode' in error) return error;
+  if (error instanceof TooLargeError) return toError(552, '5.3.4 Message too large');
   if (!(error instanceof RequestError)) return toError(451, '4.3.0 Internal error, try again later');
   if (error.isTemporary) return toError(error.status === 429 ? 452 : 451, `4.3.0 ${error.message}`);
   const [smtpCode, status] = REPLIES[error.code] ?? [554, '5.6.0'];

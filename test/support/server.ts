@@ -85,11 +85,12 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** @returns environment variables that give `npm start` free ports. */
+/** @returns environment variables that give `npm start` free ports, and no bridge: a test that needs one starts it. */
 export const freePorts = async () => ({
   PORT: String(await freePort()),
   SMTP_PORT: String(await freePort()),
   SINK_PORT: String(await freePort()),
+  BRIDGE: '0',
 });
 
 function isFree(port: number): Promise<boolean> {
@@ -133,8 +134,6 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
         STATE_DIR: directory,
         DEV_VARS: join(directory, 'dev.vars'),
         LOG: 'json',
-        // A test that needs a bridge starts one on free ports.
-        BRIDGE: '0',
         DIRECTORIES: String(directories),
         // The limit per client address is raised, because all users of a test share one address. test/identity/security/logins.test.ts tests
         // it.

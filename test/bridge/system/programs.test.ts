@@ -5,12 +5,11 @@ import { ImapFlow } from 'imapflow';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BridgeWorld, type Person, startBridgeWorld } from '../../support/bridge/bridge-world.ts';
+import { toMail } from '../../support/bridge/mails.ts';
 import { awaitMessage, importWhole, listFolder } from '../../support/mail/mail.ts';
 import { hasClient } from '../../support/real-client.ts';
 
 const run = promisify(execFile);
-const toMail = (subject: string, more = ''): string =>
-  `From: Bob <bob@elsewhere.test>\r\nTo: ann@example.test\r\nSubject: ${subject}\r\nMessage-ID: <${subject}@elsewhere.test>\r\nDate: Fri, 2 Jan 2026 03:04:05 +0000\r\n${more}\r\nHello ${subject}\r\n`;
 
 let world: BridgeWorld;
 let ann: Person;
