@@ -1151,6 +1151,17 @@ export interface FolderName {
   name: string;
 }
 
+export interface FolderPatch {
+  /**
+   * The whole path, with parts separated by "/".
+   * @minLength 1
+   * @maxLength 1000
+   */
+  name?: string;
+  /** Whether mail programs show the folder. */
+  is_subscribed?: boolean;
+}
+
 /** Counts exclude Junk and Trash, like a search for `label:`. */
 export interface Label {
   label: string;
@@ -6793,7 +6804,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RenameFolder
-   * @summary Rename one of your own folders, with its subfolders
+   * @summary Rename one of your own folders, with its subfolders, or subscribe to a folder
    * @request PATCH:/v1/folders/{folder_id}
    * @secure
    */
@@ -6803,7 +6814,7 @@ export namespace V1 {
       folderId: string;
     };
     export type RequestQuery = {};
-    export type RequestBody = FolderName;
+    export type RequestBody = FolderPatch;
     export type RequestHeaders = {};
     export type ResponseBody = Folder;
   }
