@@ -109,6 +109,7 @@ export interface Token {
     | "objects:write"
     | "mail"
     | "inbound"
+    | "bridge"
     | "admin"
     | string
   )[];
@@ -2992,6 +2993,7 @@ export namespace V1 {
         | "objects:write"
         | "mail"
         | "inbound"
+        | "bridge"
         | "admin"
         | string
       )[];

@@ -152,6 +152,10 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
       return c.json(toFolderJson(renamed?.value ?? folder, user.userId), 200);
     },
   );
+  addFolderRemovals(api);
+}
+
+function addFolderRemovals(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...USER_ROUTE,
