@@ -109,6 +109,7 @@ export interface Token {
     | "objects:write"
     | "mail"
     | "inbound"
+    | "bridge"
     | "admin"
     | string
   )[];
@@ -1157,6 +1158,17 @@ export interface FolderName {
    * @maxLength 1000
    */
   name: string;
+}
+
+export interface FolderPatch {
+  /**
+   * The whole path, with parts separated by "/".
+   * @minLength 1
+   * @maxLength 1000
+   */
+  name?: string;
+  /** Whether mail programs show the folder. */
+  is_subscribed?: boolean;
 }
 
 /** Counts exclude Junk and Trash, like a search for `label:`. */
@@ -2981,6 +2993,7 @@ export namespace V1 {
         | "objects:write"
         | "mail"
         | "inbound"
+        | "bridge"
         | "admin"
         | string
       )[];
@@ -6950,7 +6963,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RenameFolder
-   * @summary Rename one of your own folders, with its subfolders
+   * @summary Rename one of your own folders, with its subfolders, or subscribe to a folder
    * @request PATCH:/v1/folders/{folder_id}
    * @secure
    */
@@ -6960,7 +6973,7 @@ export namespace V1 {
       folderId: string;
     };
     export type RequestQuery = {};
-    export type RequestBody = FolderName;
+    export type RequestBody = FolderPatch;
     export type RequestHeaders = {};
     export type ResponseBody = Folder;
   }

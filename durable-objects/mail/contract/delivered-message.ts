@@ -105,6 +105,8 @@ export interface StoreMessageInput {
   readonly folder: string;
   /** Ids or roles of the message's other folders. */
   readonly alsoIn?: readonly string[];
+  /** UIDs that the message had in a lost mailbox, by the id of the folder. Default: new ones. */
+  readonly uids?: Readonly<Record<string, number>>;
   readonly isRead: boolean;
   readonly isFlagged: boolean;
   readonly labels: readonly string[];

@@ -20,7 +20,7 @@ import { DRAFT_LABEL } from '../messages/label-store.ts';
 import { LABELS_SQL, type MessageRow } from '../messages/message-row-store.ts';
 import { findMessage } from '../messages/message-store.ts';
 import type { folder, messageFolder } from '../messages/schema.ts';
-import { readUidValidity } from './uid-store.ts';
+import { readUidValidity } from '../messages/uid-validity-store.ts';
 
 /** Maximum of change records that one answer reads. After more, the client lists the folder again, which is cheaper. */
 const CHANGES_READ_MAX = 50_000;

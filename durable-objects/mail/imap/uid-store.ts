@@ -4,11 +4,12 @@
  * the message is placed. Here are the others: placings by 0.2.0, which stored none, and drafts, whose content changes.
  */
 import { execute, statement } from '../../../workers/shared/stores/statement.ts';
-import { readState, recordChange } from '../database/change-store.ts';
-import { executeFirst, first } from '../database/store.ts';
+import { readState } from '../database/change-store.ts';
+import { first } from '../database/store.ts';
 import { type MessageState, STATE_COLUMNS } from '../messages/message-row-store.ts';
 import { foldersOf, patchMessage } from '../messages/message-store.ts';
 import { mintUid } from '../messages/position-store.ts';
+import { raiseState } from '../messages/uid-validity-store.ts';
 
 type Placing = { folder: number; position: number };
 
@@ -69,36 +70,6 @@ function settleDraft(sql: SqlStorage, draft: MessageState, now: number): void {
   }
   execute(sql, setDraftRevision, { position: draft.position });
   patchMessage(sql, draft, { isMarked: true }, now);
-}
-
-/** Continues the change log at a number. Clients see one change of the mailbox. */
-export function raiseState(sql: SqlStorage, state: number, now: number): void {
-  if (readState(sql) >= state) return;
-  recordChange(sql, { type: 'mailbox_updated' }, now, state);
-}
-
-type ValidityRow = { validity: number | null; created: number };
-const findValidity = statement<Record<never, never>, ValidityRow>(
-  'SELECT uid_validity AS validity, created_at AS created FROM mailbox WHERE id = 1',
-);
-
-/** @returns UIDVALIDITY of all folders. */
-export function readUidValidity(sql: SqlStorage): number {
-  const row = executeFirst(sql, findValidity, {});
-  if (!row) throw new Error('the mailbox has no row');
-  return row.validity ?? Math.max(1, Math.floor(row.created / 1_000));
-}
-
-const setValidity = statement<{ validity: number }>('UPDATE mailbox SET uid_validity = :validity WHERE id = 1');
-
-/** Keeps the UIDVALIDITY of a lost mailbox. */
-export const keepUidValidity = (sql: SqlStorage, validity: number): void => {
-  execute(sql, setValidity, { validity });
-};
-
-/** Ends the meaning of all UIDs that programs know. The new UIDVALIDITY is greater than the old one. */
-export function renewUidValidity(sql: SqlStorage, now: number): void {
-  execute(sql, setValidity, { validity: Math.max(readUidValidity(sql) + 1, Math.floor(now / 1_000)) });
 }
 
 /** @returns the UID of a message in a folder; null if it is not in the folder. */

@@ -73,7 +73,9 @@ export function storeMessage(
   const { position, messageId } = decideId(sql, input);
   const { folder, ...marks } = decideArrival(sql, mailbox, input, { target, messageId }, now);
   const alsoIn = (input.alsoIn ?? []).flatMap((key) => findFolder(sql, key) ?? []).filter((each) => !isView(each));
-  const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder, alsoIn, isAccepted }, now);
+  const uids = new Map([folder, ...alsoIn].flatMap((each) => toEntry(each.folder, input.uids?.[each.folder_id])));
+  const placed = { ...input, ...marks, position, messageId, folder, alsoIn, uids, isAccepted };
+  const thread = insertMessage(sql, placed, now);
   const stored = input.origin === 'received' && isThreadMuted(sql, thread) ? findMessage(sql, messageId) : null;
   const place = stored && hush(sql, stored, now) ? (findFolder(sql, 'archive') ?? folder) : folder;
   if (input.origin === 'sent') gatherContacts(sql, [...input.parsed.to, ...input.parsed.cc, ...input.parsed.bcc], now);
@@ -86,6 +88,9 @@ export function storeMessage(
     duplicate: false,
   });
 }
+
+const toEntry = (folder: number, uid: number | undefined): (readonly [number, number])[] =>
+  uid === undefined ? [] : [[folder, uid]];
 
 /** Decides position and id of a message: those of its former id if no message has that position, otherwise new ones. */
 function decideId(sql: SqlStorage, { messageId, receivedAt }: StoreMessageInput) {

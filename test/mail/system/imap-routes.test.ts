@@ -125,6 +125,19 @@ describe('marks', () => {
   });
 });
 
+describe('a subscription', () => {
+  it('to a folder stays through a rename', async () => {
+    const made = await server.call('POST', '/v1/folders', { name: 'Lists' }, user.token);
+    const { id } = made.body;
+    const find = async () => (await call('GET', '/v1/imap')).folders.find((each: Json) => each.folder_id === id);
+    expect((await find()).is_subscribed).toBe(true);
+    await call('PATCH', `/v1/folders/${id}`, { is_subscribed: false });
+    await call('PATCH', `/v1/folders/${id}`, { name: 'Old lists' });
+    expect(await find()).toMatchObject({ name: 'Old lists', is_subscribed: false });
+    expect((await server.call('PATCH', `/v1/folders/${id}`, {}, user.token)).status).toBe(400);
+  });
+});
+
 describe('a fetch', () => {
   it('answers headers byte for byte, and trees whose positions cut the parts out of the raw message', async () => {
     const inner = PLAIN('inner').replace('Subject', 'X-Odd:  ä\r\nSubject');
