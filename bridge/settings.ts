@@ -21,8 +21,17 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error(`${name} must be a TCP port.`);
     return port;
   };
+  const readLimit = (name: string): number | undefined => {
+    if (read(name) === '') return undefined;
+    if (!/^[1-9]\d{0,5}$/.test(read(name))) throw new Error(`${name} must be a number of connections.`);
+    return Number(read(name));
+  };
+  const connectionsPerAddressMax = readLimit('BRIDGE_CONNECTIONS_PER_ADDRESS');
+  const connectionsPerTokenMax = readLimit('BRIDGE_CONNECTIONS_PER_TOKEN');
   const bridgeToken = read('BRIDGE_TOKEN');
   return {
+    ...(connectionsPerAddressMax ? { connectionsPerAddressMax } : {}),
+    ...(connectionsPerTokenMax ? { connectionsPerTokenMax } : {}),
     server,
     host,
     certificate,
