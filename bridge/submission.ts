@@ -99,7 +99,7 @@ async function logIn(
     const { address, addresses, message_bytes_max: bytesMax } = await client.readOverview();
     if ([address, ...addresses].includes((username ?? '').trim().toLowerCase())) return { client, bytesMax };
   } catch (error) {
-    if (!(error instanceof RequestError) || (error.status !== 401 && error.status !== 403)) throw error;
+    if (!(error instanceof RequestError) || !error.isRefusedLogin) throw error;
   }
   options.onRefused?.(remoteAddress);
   throw refused();

@@ -67,7 +67,9 @@ export class Account {
 
   /** @returns the rows of a folder, which `release` gives back. */
   hold(folderId: string): FolderMirror {
-    const entry = this.#mirrors.get(folderId) ?? { mirror: new FolderMirror(this.client, folderId), users: 0 };
+    const known = this.#mirrors.get(folderId);
+    const entry =
+      known && !known.mirror.isInvalid ? known : { mirror: new FolderMirror(this.client, folderId), users: 0 };
     this.#mirrors.delete(folderId);
     this.#mirrors.set(folderId, { ...entry, users: entry.users + 1 });
     this.#connect();

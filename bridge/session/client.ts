@@ -40,6 +40,11 @@ export class RequestError extends Error {
     this.code = code;
   }
 
+  /** Whether the credential does not open the account. A wrong token of the bridge itself is another fault. */
+  get isRefusedLogin(): boolean {
+    return (this.status === 401 || this.status === 403) && this.code !== 'bridge_token_invalid';
+  }
+
   /** Whether the same request may succeed later. */
   get isTemporary(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
@@ -120,6 +125,9 @@ export class Client {
 
   async #sendOnce(method: string, path: string, { query, json, body, headers }: RequestOptions): Promise<Response> {
     const content = json === undefined ? body : JSON.stringify(json);
+    // The limit ends with the head of the answer: a client may read a large body for longer.
+    const limit = new AbortController();
+    const timer = body === undefined ? setTimeout(() => limit.abort(), TIMEOUT_MS) : undefined;
     let response: Response;
     try {
       response = await this.#options.network.fetch(`${this.#options.server}${path}${toQuery(query)}`, {
@@ -130,12 +138,15 @@ export class Client {
           ...(json === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
+        signal: limit.signal,
         // A body that is read from a slow client takes as long as the client.
-        ...(body === undefined ? { signal: AbortSignal.timeout(TIMEOUT_MS) } : { duplex: 'half' }),
+        ...(body === undefined ? {} : { duplex: 'half' }),
         ...(content === undefined ? {} : { body: content }),
       } as RequestInit);
     } catch (error) {
       throw new RequestError(0, 'no_answer', `The mail server does not answer: ${toReason(error)}`);
+    } finally {
+      clearTimeout(timer);
     }
     if (response.ok) return response;
     throw await toError(response);

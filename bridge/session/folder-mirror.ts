@@ -1,6 +1,6 @@
 /** Rows of one folder, shared by the connections of an account that selected it. */
 import type { FolderChanges, MessageRow } from './account-api.ts';
-import { type Client, RequestError } from './client.ts';
+import type { Client } from './client.ts';
 
 export interface Row {
   readonly uid: number;
@@ -24,6 +24,8 @@ export class FolderMirror {
   #uidValidity = 0;
   #uidNext = 1;
   #isLoaded = false;
+  #isInvalid = false;
+  #version = 0;
   #sync: Promise<void> | null = null;
   #isSyncQueued = false;
 
@@ -40,6 +42,14 @@ export class FolderMirror {
   }
   get uidNext(): number {
     return this.#uidNext;
+  }
+  /** Whether the UIDs changed, so that nothing known of them holds. */
+  get isInvalid(): boolean {
+    return this.#isInvalid;
+  }
+  /** Grows with each change of the rows. */
+  get version(): number {
+    return this.#version;
   }
   /** UIDs in ascending order. */
   get uids(): readonly number[] {
@@ -86,6 +96,7 @@ export class FolderMirror {
 
   /** Adds rows that the answer to a change has. The next `sync` reads them again, because others may have changed the folder too. */
   apply(rows: readonly MessageRow[]): void {
+    this.#version++;
     const added: number[] = [];
     for (const [uid, messageId, keywords, sizeBytes, receivedAtMs, modseq] of rows) {
       const former = this.#uidsByMessage.get(messageId);
@@ -109,6 +120,7 @@ export class FolderMirror {
 
   /** Removes messages that left the folder under these UIDs. */
   remove(uids: readonly number[]): void {
+    this.#version++;
     for (const uid of uids) {
       const row = this.#rows.get(uid);
       if (!row) continue;
@@ -124,7 +136,7 @@ export class FolderMirror {
       query: { since: String(this.#state) },
       isRepeatable: true,
     });
-    if (changes.uid_validity !== this.#uidValidity) throw new UidValidityError();
+    this.#checkValidity(changes.uid_validity);
     if (changes.resync) return this.#load();
     const gone = changes.gone.flatMap((id) => this.#uidsByMessage.get(id) ?? []);
     this.remove(gone);
@@ -135,7 +147,7 @@ export class FolderMirror {
 
   async #load(): Promise<void> {
     const page = await this.#client.readFolder(this.folderId);
-    if (this.#isLoaded && page.uid_validity !== this.#uidValidity) throw new UidValidityError();
+    if (this.#isLoaded) this.#checkValidity(page.uid_validity);
     this.#rows = new Map();
     this.#uidsByMessage = new Map();
     this.#uids = [];
@@ -144,6 +156,12 @@ export class FolderMirror {
     this.#uidValidity = page.uid_validity;
     this.#uidNext = page.uid_next;
     this.#isLoaded = true;
+  }
+
+  #checkValidity(uidValidity: number): void {
+    if (uidValidity === this.#uidValidity) return;
+    this.#isInvalid = true;
+    throw new UidValidityError();
   }
 
   #sort(added: readonly number[]): void {
@@ -160,6 +178,3 @@ const SEEN: readonly string[] = ['$seen'];
 /** Most messages share one of two lists. */
 const intern = (keywords: readonly string[]): readonly string[] =>
   keywords.length === 0 ? NO_KEYWORDS : keywords.length === 1 && keywords[0] === '$seen' ? SEEN : keywords;
-
-/** Whether the folder no longer exists, or the caller may not read it. */
-export const isMissing = (error: unknown): boolean => error instanceof RequestError && error.status === 404;

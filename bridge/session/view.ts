@@ -21,6 +21,8 @@ export class View {
   #uids: number[];
   /** Change number up to which the client knows all flags, and newer ones of single messages. */
   #toldState: number;
+  /** Version of the rows that the client knows. */
+  #toldVersion: number;
   readonly #told = new Map<number, number>();
 
   constructor(folder: Folder, mirror: FolderMirror, { isReadOnly, hasModseq }: ViewOptions) {
@@ -30,6 +32,7 @@ export class View {
     this.#hasModseq = hasModseq;
     this.#uids = [...mirror.uids];
     this.#toldState = mirror.state;
+    this.#toldVersion = mirror.version;
   }
 
   get count(): number {
@@ -71,6 +74,9 @@ export class View {
    * @returns what changed since the client was last told.
    */
   takeChanges(canExpunge: boolean): string {
+    const { version } = this.mirror;
+    if (version === this.#toldVersion) return '';
+    if (canExpunge) this.#toldVersion = version;
     return (canExpunge ? this.takeExpunged() : '') + this.#takeChangedFlags() + this.#takeNew();
   }
 

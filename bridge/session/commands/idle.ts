@@ -1,6 +1,7 @@
 /** IDLE (RFC 2177): tells changes as they come, until the client sends DONE. */
 import type { Command } from '../command.ts';
 import { type Answer, bad, no, ok, type SessionState, SYNTAX } from '../context.ts';
+import { UidValidityError } from '../folder-mirror.ts';
 import { inTime } from '../in-time.ts';
 
 export async function idle(session: SessionState, { args }: Command, limitMs: number): Promise<Answer> {
@@ -32,6 +33,7 @@ export async function idle(session: SessionState, { args }: Command, limitMs: nu
       isAwake = false;
       if (login.account.hasEnded) return no('The app token no longer opens this account', 'EXPIRED');
       if (!view) continue;
+      if (view.mirror.isInvalid) throw new UidValidityError();
       await wire.say(view.takeChanges(true));
       await wire.flush();
     }

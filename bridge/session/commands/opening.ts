@@ -89,7 +89,7 @@ async function logIn(session: SessionState, command: Command, options: LogInOpti
     accounts.release(login.account);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
-    if (error.status !== 401 && error.status !== 403) return no(toHumanText(error.message), 'UNAVAILABLE');
+    if (!error.isRefusedLogin) return no(toHumanText(error.message), 'UNAVAILABLE');
   }
   options.onRefused?.(session.peer.address);
   return no(`Use the address of the account and an app token, made at ${devicesUrl}`, 'AUTHENTICATIONFAILED');
