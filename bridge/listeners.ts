@@ -4,7 +4,7 @@
  * This is the only file that knows `node:net` and `node:tls`.
  */
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type SecureContext, TLSSocket } from 'node:tls';
+import { createSecureContext, createServer as createTlsServer, type SecureContext, TLSSocket } from 'node:tls';
 import type { Peer, Pipe } from './session/pipe.ts';
 
 /** A socket without a byte in either direction for this time is closed, whatever the session waits for. */
@@ -14,8 +14,8 @@ const HANDSHAKE_MS = 30_000;
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Certificate and key. With `isTls` all is encrypted, else STARTTLS is offered. */
-  readonly secureContext: SecureContext | null;
+  /** PEM texts. With `isTls` all is encrypted, else STARTTLS is offered. */
+  readonly certificate: { readonly cert: string; readonly key: string } | null;
   readonly isTls: boolean;
   readonly connectionsMax: number;
   readonly connectionsPerAddressMax: number;
@@ -30,6 +30,7 @@ export interface Listening {
 
 /** @throws if the port is in use. */
 export async function listen(options: ListenOptions): Promise<Listening> {
+  const secureContext = options.certificate && !options.isTls ? createSecureContext(options.certificate) : null;
   const sockets = new Set<Socket>();
   const counts = new Map<string, number>();
   const accept = (socket: Socket): void => {
@@ -51,13 +52,10 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     });
     socket.setNoDelay(true).setKeepAlive(true, 60_000);
     socket.setTimeout(SILENCE_MS, () => socket.destroy());
-    void options.serve(socketPipe(socket, options), { address, isTls: options.isTls });
+    void options.serve(socketPipe(socket, secureContext), { address, isTls: options.isTls });
   };
   const server = options.isTls
-    ? createTlsServer({ ...toServerOptions(options), handshakeTimeout: HANDSHAKE_MS }, accept).on(
-        'tlsClientError',
-        () => {},
-      )
+    ? createTlsServer({ ...options.certificate, handshakeTimeout: HANDSHAKE_MS }, accept).on('tlsClientError', () => {})
     : createServer({ allowHalfOpen: true }, accept);
   const port = await start(server, options);
   return {
@@ -69,15 +67,6 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       }),
   };
 }
-
-const toServerOptions = ({ secureContext }: ListenOptions) => ({
-  ...(secureContext
-    ? {
-        secureContext,
-        SNICallback: (_name: string, done: (error: null, context: SecureContext) => void) => done(null, secureContext),
-      }
-    : {}),
-});
 
 function start(server: Server, { port, host }: ListenOptions): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -92,7 +81,7 @@ function start(server: Server, { port, host }: ListenOptions): Promise<number> {
 }
 
 /** A pipe over a socket. It reads only when it is asked, so a slow session holds the peer back. */
-function socketPipe(first: Socket, { secureContext, isTls }: ListenOptions): Pipe {
+function socketPipe(first: Socket, secureContext: SecureContext | null): Pipe {
   let socket = first;
   let reader = readerOf(first);
   const base: Pipe = {
@@ -107,7 +96,7 @@ function socketPipe(first: Socket, { secureContext, isTls }: ListenOptions): Pip
       socket.destroySoon();
     },
   };
-  if (!secureContext || isTls) return base;
+  if (!secureContext) return base;
   return {
     ...base,
     async startTls() {

@@ -1,5 +1,4 @@
 /** Starts the listeners of a bridge: IMAP and submission, each with STARTTLS and, with a certificate, with TLS from the start. */
-import { createSecureContext } from 'node:tls';
 import { listen } from './listeners.ts';
 import { NODE_NETWORK } from './node-network.ts';
 import { Accounts } from './session/account.ts';
@@ -54,7 +53,7 @@ export async function startBridge(options: BridgeOptions): Promise<Bridge> {
       host,
       port,
       isTls,
-      secureContext: certificate && createSecureContext(certificate),
+      certificate,
       connectionsMax,
       connectionsPerAddressMax: options.connectionsPerAddressMax ?? CONNECTIONS_PER_ADDRESS_MAX,
       serve: (pipe, peer) => runSession(pipe, peer, session),

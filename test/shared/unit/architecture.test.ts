@@ -91,7 +91,8 @@ const PLATFORM_MODULES = /^(?:node|cloudflare):/;
 /** Packages that only some files may import, with patterns of these files. A pattern without such a file fails the test. */
 const PACKAGES: readonly [name: RegExp, files: readonly RegExp[]][] = [
   [/^imapflow/, [/^bridge\/session\/command\.ts$/]],
-  [/^(?:node:net|node:tls|ws)$/, [/^bridge\/(?:listeners|node-network|start-bridge)\.ts$/]],
+  [/^(?:node:net|node:tls)$/, [/^bridge\/listeners\.ts$/]],
+  [/^ws$/, [/^bridge\/node-network\.ts$/]],
   [/^drizzle-(?:orm|kit)/, [IS_STORE, /^workers\/shared\/stores\/(?:statement|insert-into)\.ts$/]],
   // The package of the base classes of Durable Objects and entrypoints.
   [
