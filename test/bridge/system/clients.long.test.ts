@@ -1,6 +1,6 @@
 /** Mail programs of Debian against a bridge and a running server. Each is left out where it is not installed. */
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -164,34 +164,5 @@ describe.skipIf(!hasClient('msmtp'))('msmtp', () => {
       await awaitMessage(world.server, ann, 'inbox', `by-${name}`);
       expect(await subjectsIn('sent')).toContain(`by-${name}`);
     }
-  });
-});
-
-describe.skipIf(!hasClient('alpine'))('alpine', () => {
-  it('lists the Inbox', async () => {
-    await put('for-alpine');
-    write(
-      '.pinerc',
-      `personal-name=Ann\nuser-domain=example.test\ninbox-path={localhost:${world.bridge.imapsPort}/ssl/novalidate-cert/user="${ann.email}"}INBOX\n`,
-    );
-    const child = spawn('script', ['-qec', 'alpine -i -p .pinerc', '/dev/null'], {
-      cwd: home,
-      env: { ...process.env, HOME: home, TERM: 'vt100', LINES: '24', COLUMNS: '80' },
-    });
-    let screen = '';
-    const prompts = new Map([
-      ['Exit this greeting', 'e'],
-      ['PASSWORD', `${ann.appToken}\r`],
-      ['MAIN MENU             Folder: INBOX', 'i'],
-    ]);
-    child.stdout.on('data', (bytes) => {
-      screen += bytes;
-      for (const [prompt, keys] of prompts)
-        if (screen.includes(prompt) && prompts.delete(prompt)) child.stdin.write(keys);
-    });
-    await expect.poll(() => screen, { timeout: 60_000 }).toContain('for-alpine');
-    child.stdin.write('qy');
-    await new Promise((resolve) => child.once('exit', resolve));
-    expect(existsSync(join(home, '.pinerc'))).toBe(true);
   });
 });
