@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-export const BRIDGE_BUNDLE = join(import.meta.dirname, '../dist/bridge.mjs');
+const BRIDGE_BUNDLE = join(import.meta.dirname, '../dist/bridge.mjs');
 
-export async function buildBridge(): Promise<void> {
+export async function buildBridge(outfile = BRIDGE_BUNDLE): Promise<void> {
   await build({
     entryPoints: [join(import.meta.dirname, 'main.ts')],
-    outfile: BRIDGE_BUNDLE,
+    outfile,
     bundle: true,
     platform: 'node',
     target: 'node20',

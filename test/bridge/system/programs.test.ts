@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { ImapFlow } from 'imapflow';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startBridge } from '../../../bridge/start-bridge.ts';
 import { type BridgeWorld, type Person, startBridgeWorld } from '../../support/bridge/bridge-world.ts';
 import { toMail } from '../../support/bridge/mails.ts';
 import { awaitMessage, importWhole, listFolder } from '../../support/mail/mail.ts';
@@ -182,5 +183,38 @@ describe.skipIf(!hasClient('curl'))('curl', () => {
     const number = /\d+/.exec(search.stdout)?.[0];
     const { stdout } = await curl('--ssl-reqd', `imap://localhost:${world.bridge.imapPort}/INBOX;MAILINDEX=${number}`);
     expect(stdout).toContain('Hello curl-1');
+  });
+});
+
+describe('the token of a bridge', () => {
+  const logIn = async (bridgeToken: string): Promise<unknown> => {
+    const ports = { imap: 0, smtp: 0 };
+    const bridge = await startBridge({
+      server: world.server.url,
+      host: '127.0.0.1',
+      ports,
+      certificate: null,
+      bridgeToken,
+    });
+    const auth = { user: ann.email, pass: ann.appToken };
+    const client = new ImapFlow({
+      host: '127.0.0.1',
+      port: bridge.imapPort,
+      secure: false,
+      doSTARTTLS: false,
+      auth,
+      logger: false,
+    });
+    const outcome = await client.connect().then(
+      () => 'logged in',
+      (error: { serverResponseCode?: string }) => error.serverResponseCode,
+    );
+    client.close();
+    await bridge.stop();
+    return outcome;
+  };
+  it('is sent beside the token of a person, and a wrong one is no fault of the person', async () => {
+    const { body } = await world.server.call('POST', '/v1/iam/tokens', { name: 'bridge', scopes: ['bridge'] });
+    expect([await logIn(body.token), await logIn('tok_wrong')]).toEqual(['logged in', 'UNAVAILABLE']);
   });
 });
