@@ -9,6 +9,7 @@ import type { Profile } from '../model/api.ts';
 import { session } from '../model/session.ts';
 import { toAppleProfile } from './apple-profile.ts';
 import { Setting } from './setting.tsx';
+import './devices.css';
 
 const t = mailSettingsTexts.programs;
 
