@@ -40,7 +40,9 @@ function normalize(list: unknown): unknown {
   const isPairs = list.length % 2 === 0 && list.length > 0 && list.every((each) => typeof each === 'string');
   const isParameters = isPairs && /^[a-z0-9*-]+$/i.test(list[0]) && !['de'].includes(list[0]);
   if (!isParameters) return list.map(normalize);
-  return toPairs(Object.fromEntries(list.flatMap((each, at) => (at % 2 ? [] : [[each, list[at + 1]]]))) as Values);
+  const values: Record<string, string> = {};
+  for (let at = 0; at < list.length; at += 2) values[String(list[at])] = String(list[at + 1]);
+  return toPairs(values);
 }
 
 describe('the tree of a message', () => {
