@@ -57,6 +57,7 @@ function decideDestination(request: Request, { host, path }: Target, env: Env): 
   const isBroken = settingProblemsOf(env).some(({ name }) => NEEDED.includes(name));
   if (isBroken && path === '/v1/health') return 'api';
   const { APP_HOST: appHost, S3_HOST: s3Host } = settingsOf(env);
+  if (isHostPath(hostname, path)) return 'api';
   const isApp = appHost === '' || hostname === appHost;
   const isStorage = isServed(env, storage) && (appHost === '' || hostname !== appHost);
   const isVirtualHosted = s3Host !== '' && hostname.endsWith(`.${s3Host}`);
@@ -71,6 +72,9 @@ function decideDestination(request: Request, { host, path }: Target, env: Env): 
   }
   return isStorage ? 'storage' : 'api';
 }
+
+const isHostPath = (hostname: string, path: string): boolean =>
+  PRODUCTS.some(({ hostPaths }) => hostPaths?.some((each) => hostname.startsWith(each.host) && path === each.path));
 
 const isApiPath = (path: string): boolean =>
   path === '/v1' || path.startsWith('/v1/') || PRODUCTS.some(({ paths }) => paths?.includes(path));

@@ -951,6 +951,12 @@ export interface Profile {
   password_needs_passkey: boolean;
   /** Whether `GET /v1/me/security-review` waits for the user */
   security_review: boolean;
+  /** The bridge that programs of IMAP and SMTP use, both over TLS; null if none is offered. */
+  mail_programs: {
+    host: string;
+    imap_port: number;
+    submission_port: number;
+  };
   state: string;
   created_at: string;
 }

@@ -7,6 +7,7 @@ import { addAccountRestores } from './routes/account-restores.ts';
 import { addAccounts } from './routes/accounts.ts';
 import { addAddressForwards } from './routes/address-forwards.ts';
 import { addAuth } from './routes/auth.ts';
+import { addAutoconfig } from './routes/autoconfig.ts';
 import { addComplaints } from './routes/complaints.ts';
 import { addConfirmation } from './routes/confirmed.ts';
 import { addContacts } from './routes/contacts.ts';
@@ -92,5 +93,6 @@ addDomains(mailApi);
 addQuarantine(mailApi);
 addJmap(mailApi);
 addImap(mailApi);
+addAutoconfig(mailApi);
 
 export const createApi = () => mailApi;

@@ -13,6 +13,7 @@ import type {
   ImapSource,
 } from '../contract/imap.ts';
 import type { NoMailbox, ReadError } from '../contract/mailbox.ts';
+import { readState } from '../database/change-store.ts';
 import { appendMessage, findSentSources } from '../imap/append-store.ts';
 import {
   findImapFolder,
@@ -113,10 +114,15 @@ export class ImapCalls extends JmapCalls {
   /** Gives UIDs to placings and drafts that need new ones. Writes only if there are any. */
   async #settle(): Promise<void> {
     const { memory } = this.transactions;
-    const found = this.transactions.read((sql) => ok(findUnsettled(sql, memory.isNumbered)));
+    const found = this.transactions.read((sql) => {
+      const state = readState(sql);
+      const isSettled = memory.settledState === state;
+      return ok({ state, unsettled: isSettled ? null : findUnsettled(sql, memory.isNumbered) });
+    });
     if (!found.ok) return;
-    const unsettled = found.value;
+    const { unsettled } = found.value;
     if (unsettled) await this.transactions.write((sql, _, now) => ok(settleUids(sql, unsettled, now)));
+    else memory.settledState = found.value.state;
     memory.isNumbered = true;
   }
 }

@@ -187,6 +187,7 @@ export class MessageCalls extends MailboxObject {
   /** Gives a new mailbox the folders of a lost mailbox. @param uids null if a mailbox gets back only some of its messages. */
   async restoreFolders(folders: readonly FolderState[], uids: FormerUids | null): Promise<Result<null, NoMailbox>> {
     this.transactions.memory.isNumbered = false;
+    this.transactions.memory.settledState = -1;
     return this.transactions.write((sql, _, now) => {
       restoreFolders(sql, folders, now);
       if (uids) adoptUids(sql, uids, now);

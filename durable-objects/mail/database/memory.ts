@@ -15,6 +15,8 @@ export interface Memory {
   readonly plan: AttemptPlan;
   /** True once every placing was seen to have a UID. Only older code, and so another object, makes one without. */
   isNumbered: boolean;
+  /** Number of the change up to which no draft and no placing needs a new UID. */
+  settledState: number;
 }
 
 /**
@@ -30,4 +32,5 @@ export const createMemory = (): Memory => ({
   incomingTrace: undefined,
   plan: new AttemptPlan(),
   isNumbered: false,
+  settledState: -1,
 });
