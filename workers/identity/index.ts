@@ -7,6 +7,7 @@
 
 export { type CredentialRef, findActingUser, findByCredential, toCredentialRef } from './callers/acting-user.ts';
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './callers/authenticate.ts';
+export { withClientOfBridge } from './callers/bridge.ts';
 export { readClient, UNKNOWN_CLIENT } from './callers/client.ts';
 export { recordUse } from './callers/credential-use.ts';
 export {

@@ -6,7 +6,7 @@ import type { PolicyDocument } from './domain/policy.ts';
 
 export type { PolicyDocument } from './domain/policy.ts';
 
-export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'admin'] as const;
+export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'bridge', 'admin'] as const;
 /** Form of the scopes of one board: reading it although it is not public, and posting its scores. */
 export const BOARD_SCOPE = /^board:[a-z0-9-]{1,32}:(?:read|write)$/;
 /** Form of the scopes of one bucket, for a token of a user. */

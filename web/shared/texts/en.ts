@@ -57,6 +57,7 @@ export const en: Texts = {
     unauthenticated: 'Sign in to continue.',
     invalid_credential: 'Your session has ended. Sign in again.',
     foreign_origin: 'Changes are not allowed from this address. Open the app at its own address.',
+    bridge_token_invalid: 'The token of the mail bridge is not valid.',
     missing_scope: 'This token does not have the required permission.',
     operator_only: 'Only an operator can do this.',
     root_only: 'Only the root token can do this.',

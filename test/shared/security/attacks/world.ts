@@ -39,7 +39,7 @@ export interface World {
   readonly ids: Readonly<Record<string, string>>;
   /** Bearer tokens, one of each kind. */
   readonly tokens: Readonly<
-    Record<'game' | 'inbound' | 'objects' | 'mailApp' | 'revoked' | 'expired' | 'suspended', string>
+    Record<'game' | 'inbound' | 'bridge' | 'objects' | 'mailApp' | 'revoked' | 'expired' | 'suspended', string>
   >;
   readonly operators: Readonly<Record<'admin' | 'support' | 'read', string>>;
 }
@@ -224,6 +224,7 @@ async function createTokens(world: World): Promise<World['tokens']> {
   return {
     game: (await create('scores:write')).token,
     inbound: (await create('inbound')).token,
+    bridge: (await create('bridge')).token,
     objects: (await create('objects:read', { user_id: world.alice.userId })).token,
     mailApp: (await create('mail', own)).token,
     revoked: revoked.token,
