@@ -1191,6 +1191,8 @@ export interface Message {
   list_id: string | null;
   body: string;
   html: string | null;
+  /** Present if the bodies are too long for one answer: `body` is cut, and `html` is null. `…/raw` has all bytes. */
+  is_truncated?: true;
   headers: {
     message_id: string | null;
     in_reply_to: string | null;
