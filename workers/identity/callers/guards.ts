@@ -3,6 +3,7 @@
  * sendProblem(c, caller.error)`.
  */
 import type { Context, MiddlewareHandler } from 'hono';
+import { sharedTurns } from '../../shared/concurrency/shared-turns.ts';
 import { admitToRoute, type JsonApiEnv, rateLimited, sendProblem } from '../../shared/json/json-api.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { wasRefused } from '../../shared/json/request-rates.ts';
@@ -67,6 +68,7 @@ async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
   if (!caller.ok) return caller;
   recordUse(c.env, caller.value, createClock(c.env)(), (work) => c.executionCtx.waitUntil(work));
   if (caller.value?.kind !== 'user') return caller;
+  if (c.get('endTurn') === undefined) c.set('endTurn', sharedTurns.begin(caller.value.userId));
   return (await admitToRoute(c, 'user', caller.value.userId)) ? caller : err({ kind: 'rate_limited' });
 }
 

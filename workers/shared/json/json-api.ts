@@ -29,6 +29,8 @@ export interface JsonApiEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
+    /** Ends the turn of the caller's account (`shared-turns.ts`). Set by the guards. */
+    endTurn?: () => void;
     /** The caller as actor of the audit log. Set by the guards. */
     actor?: AuditActor;
     /**
@@ -84,7 +86,7 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
       const tooLarge = findAnswerProblem(answer[0]);
       return tooLarge === null ? write(...answer) : sendProblem(c, tooLarge);
     }) as typeof c.json;
-    await next();
+    await next().finally(() => c.get('endTurn')?.());
     const { status, headers, webSocket } = c.res;
     if (status !== 101) {
       addApiHeaders(headers);
@@ -247,7 +249,7 @@ export const problemSchema = z
     code: z.string(),
     request_id: z.string(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-    challenges: z.array(z.enum(['turnstile', 'recovery_code_mail'])).optional(),
+    challenges: z.array(z.enum(['turnstile', 'proof_of_work', 'recovery_code_mail'])).optional(),
   })
   .openapi('Problem');
 

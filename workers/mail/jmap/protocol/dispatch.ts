@@ -1,5 +1,6 @@
 /** Runs the method calls of a request in order (RFC 8620 §3.4). */
 import type { UserPrincipal } from '../../../identity/index.ts';
+import { sharedTurns } from '../../../shared/concurrency/shared-turns.ts';
 import { ANSWER_BYTES_MAX, OverBudgetError, RequestBudget } from '../../../shared/pure/request-budget.ts';
 import { err } from '../../../shared/pure/result.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
@@ -44,6 +45,7 @@ export async function dispatch(
   const run = new RequestRun(env, user, request, methods);
   run.folders = folders;
   for (const call of request.methodCalls) {
+    await sharedTurns.giveWay(user.userId);
     await run.call(...call);
     run.folders = null;
   }
