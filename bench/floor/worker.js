@@ -24,6 +24,10 @@ export class LeaderboardShard extends DurableObject {
       .one();
   }
 
+  find(userId) {
+    return this.ctx.storage.sql.exec('SELECT score FROM player WHERE user_id = ?', userId).toArray()[0] ?? null;
+  }
+
   /** @param scores JSON array of `[user_id, points]`. @param events JSON array of `[event_id, points]`. */
   scores(scores, events) {
     const { sql } = this.ctx.storage;
@@ -40,12 +44,15 @@ export class LeaderboardShard extends DurableObject {
 export class LeaderboardSeason extends DurableObject {}
 export class Mailbox extends DurableObject {}
 
+function shardOf(env, userId) {
+  let hash = 0;
+  for (let i = 0; i < userId.length; i++) hash = (hash * 31 + userId.charCodeAt(i)) >>> 0;
+  return env.LEADERBOARD_SHARD.getByName(String(hash % Number(env.LEADERBOARD_SHARDS)));
+}
+
 async function score(request, env) {
   const { user_id, points } = await request.json();
-  let hash = 0;
-  for (let i = 0; i < user_id.length; i++) hash = (hash * 31 + user_id.charCodeAt(i)) >>> 0;
-  const shard = env.LEADERBOARD_SHARD.getByName(String(hash % Number(env.LEADERBOARD_SHARDS)));
-  return Response.json({ user_id, score: (await shard.score(user_id, points)).score });
+  return Response.json({ user_id, score: (await shardOf(env, user_id).score(user_id, points)).score });
 }
 
 /** A batch of scores of one shard, with the event ids that make a retry safe. */
@@ -65,6 +72,11 @@ const ROUTES = {
   },
   /** Adds a score without a credential. */
   '/score-bare': score,
+  /** Reads a score, with one call to an object. */
+  '/player': async (request, env) => {
+    const userId = new URL(request.url).searchParams.get('id');
+    return Response.json({ user_id: userId, player: await shardOf(env, userId).find(userId) });
+  },
   /** Looks up a credential, then adds a batch. */
   '/batch': async (request, env) => {
     await env.DIRECTORY.prepare('SELECT 1').run();

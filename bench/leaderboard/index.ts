@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- leaderboard [index|board|http|wide|rate|viewers]`: the ordered index, a board of 25 million players, the service over HTTP, boards with many
+ * `npm run bench -- leaderboard [index|board|http|wide|ratios|end|rate|viewers]`: the ordered index, a board of 25 million players, the service over HTTP, boards with many
  * different scores, a steady rate beside Redis, live viewers.
  */
 export async function run(options: readonly string[]): Promise<void> {
@@ -8,6 +8,8 @@ export async function run(options: readonly string[]): Promise<void> {
     board: async () => (await import('./board.ts')).runBoard(),
     http: async () => (await import('./http.ts')).runHttp(),
     wide: async () => (await import('./wide.ts')).runWide(),
+    ratios: async () => (await import('./ratios.ts')).runRatios(),
+    end: async () => (await import('./season-end.ts')).runSeasonEnd(),
     rate: async () => (await import('./rate.ts')).runRate(),
     viewers: async () => (await import('./viewers.ts')).runViewers(),
   };

@@ -69,6 +69,14 @@ export interface AccessKey {
   last_used_at: string | null;
 }
 
+export interface TemporaryKey {
+  access_key_id: string;
+  secret_access_key: string;
+  /** Sent with each request as `x-amz-security-token`. */
+  session_token: string;
+  expires_at: string;
+}
+
 export interface PolicyDocument {
   Version: "2012-10-17" | "2008-10-17";
   Id?: string;
@@ -2526,6 +2534,76 @@ export namespace V1 {
   /**
    * No description
    * @tags identity
+   * @name CreateTemporaryKey
+   * @summary Make a temporary key of an access key
+   * @request POST:/v1/iam/access-keys/{access_key_id}/temporary-keys
+   * @secure
+   */
+  export namespace CreateTemporaryKey {
+    export type RequestParams = {
+      /** @maxLength 128 */
+      accessKeyId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * Life of the temporary key. It ends with its access key, if that ends earlier.
+       * @min 1
+       * @max 720
+       * @default 60
+       */
+      minutes?: number;
+      /**
+       * The only bucket that the temporary key opens.
+       * @pattern ^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$
+       */
+      bucket?: string;
+      /**
+       * Only objects whose keys begin with it. Needs `bucket`.
+       * @maxLength 1024
+       */
+      prefix?: string;
+      /**
+       * What the key may do in `bucket`: read and list objects and versions; upload and delete objects. Default: read.
+       * @maxItems 2
+       * @minItems 1
+       */
+      actions?: ("read" | "write")[];
+      /** A policy document of at most 2,048 characters, instead of `bucket`, `prefix` and `actions`. */
+      policy?: Record<string, any>;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = TemporaryKey;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name EndTemporaryKeys
+   * @summary End the temporary keys of an access key, which stays
+   * @request DELETE:/v1/iam/access-keys/{access_key_id}/temporary-keys
+   * @secure
+   */
+  export namespace EndTemporaryKeys {
+    export type RequestParams = {
+      /** @maxLength 128 */
+      accessKeyId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * Keys made at this time or earlier end. Default: now.
+       * @format date-time
+       */
+      made_before?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
    * @name SetUserPolicy
    * @summary Set a policy of a user
    * @request PUT:/v1/iam/users/{user_id}/policies/{name}
@@ -3218,6 +3296,8 @@ export namespace V1 {
         | "storage_job.end"
         | "storage_job.start"
         | "suppression.lift"
+        | "temporary_key.create"
+        | "temporary_key.end"
         | "token.create"
         | "token.delete"
         | "totp.disable"
@@ -5780,6 +5860,83 @@ export namespace V1 {
     };
     export type RequestHeaders = {};
     export type ResponseBody = NewOwnAccessKey;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateOwnTemporaryKey
+   * @summary Make a temporary key of one of your access keys
+   * @request POST:/v1/me/access-keys/{access_key_id}/temporary-keys
+   * @secure
+   */
+  export namespace CreateOwnTemporaryKey {
+    export type RequestParams = {
+      /** @maxLength 128 */
+      accessKeyId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+      /**
+       * Life of the temporary key. It ends with its access key, if that ends earlier.
+       * @min 1
+       * @max 720
+       * @default 60
+       */
+      minutes?: number;
+      /**
+       * The only bucket that the temporary key opens.
+       * @pattern ^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$
+       */
+      bucket?: string;
+      /**
+       * Only objects whose keys begin with it. Needs `bucket`.
+       * @maxLength 1024
+       */
+      prefix?: string;
+      /**
+       * What the key may do in `bucket`: read and list objects and versions; upload and delete objects. Default: read.
+       * @maxItems 2
+       * @minItems 1
+       */
+      actions?: ("read" | "write")[];
+      /** A policy document of at most 2,048 characters, instead of `bucket`, `prefix` and `actions`. */
+      policy?: Record<string, any>;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = TemporaryKey;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name EndOwnTemporaryKeys
+   * @summary End the temporary keys of one of your access keys, which stays
+   * @request DELETE:/v1/me/access-keys/{access_key_id}/temporary-keys
+   * @secure
+   */
+  export namespace EndOwnTemporaryKeys {
+    export type RequestParams = {
+      /** @maxLength 128 */
+      accessKeyId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * Keys made at this time or earlier end. Default: now.
+       * @format date-time
+       */
+      made_before?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**

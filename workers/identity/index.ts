@@ -31,6 +31,7 @@ export {
 } from './domain/policy.ts';
 export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
+export { readSessionPolicy } from './domain/session-policy.ts';
 export { isSigV2Query } from './domain/sigv2.ts';
 export { parseAmzDate } from './domain/sigv4-credentials.ts';
 export { admitRegistration, type ChallengeSolution, createLoginCode } from './login/challenges.ts';
@@ -75,6 +76,7 @@ export {
 } from './revocations.ts';
 export {
   authenticateS3,
+  authenticateSts,
   type S3Caller,
   type S3Credentials,
   type SignatureVersion,
@@ -88,6 +90,7 @@ export {
 } from './s3/s3-credentials.ts';
 export { authenticateS3Form } from './s3/s3-form-authentication.ts';
 export type { PayloadMode } from './s3/s3-payload-mode.ts';
+export { mintTemporaryKey, TEMPORARY_SECONDS_MAX, type TemporaryKey } from './s3/temporary-keys.ts';
 export { hashToken, mintKeptSecret } from './secrets/credentials.ts';
 export type { SecretKeeper } from './secrets/master-key.ts';
 export { hashPassword, verifyPassword } from './secrets/passwords.ts';
@@ -105,6 +108,13 @@ export {
 export { createRecoveryStore } from './store/recovery-store.ts';
 export { raiseGeneration, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 export { endingCredentials, registerUserObligation, type UserObligation } from './users/obligations.ts';
+export {
+  endTemporaryKeys,
+  endTemporaryQuerySchema,
+  makeTemporaryKey,
+  temporaryKeyMembers,
+  temporaryKeySchema,
+} from './users/temporary-key-requests.ts';
 export {
   type AccessKeyRow,
   createUserAccessKey,

@@ -50,6 +50,8 @@ export interface UserPrincipal {
   readonly scopes: readonly Scope[] | null;
   /** Identity policies of the user. A session or an app token has none, because it opens only the mailbox. */
   readonly policies: readonly PolicyDocument[];
+  /** Session policy of a temporary key: without its Allow nothing is allowed. Null for every other credential. */
+  readonly sessionPolicy: PolicyDocument | null;
 }
 
 /** An operator as a person, authenticated by a session. */

@@ -1,7 +1,7 @@
 /**
  * Cron work of the leaderboard. Each minute: erases deleted boards, does the due work of seasons, continues erasures of players, and
- * sends notices of ended seasons. Each hour: records the number of players of the current seasons, and erases the
- * seasons that a board does not keep.
+ * sends notices of ended seasons. Each hour: records the number of players of the current seasons, erases the
+ * seasons that a board does not keep, and plans to move those that 0.2.0 archived into shards.
  *
  * By design: a minute without due work costs five queries to DIRECTORY, regardless of the number of boards.
  */
@@ -43,6 +43,7 @@ export async function runLeaderboardSchedule(
   if (new Date(controller.scheduledTime).getUTCMinutes() !== HOURLY_MINUTE) return;
   await removeFinishedErasures(env, now);
   await eraseOldSeasons(env, now);
+  await store.planImports(now);
   await forEach(await store.listCurrent(now), 'leaderboard_count_failed', (row) => recordPlayers(env, row, now));
 }
 

@@ -13,6 +13,23 @@ export const slotInPage = (slot: number): number => slot & PAGE_MASK;
 /** Score of a slot whose player is not listed. */
 export const ABSENT = -1;
 
+/** Counts the listed players of pages, and adds up their scores, as decimal text. */
+export function sumKeys(pages: Iterable<Float64Array>): { players: number; sum: string } {
+  let players = 0;
+  // Sums the halves of each score separately, because the whole sum may exceed 2^53.
+  let [high, low] = [0, 0];
+  for (const page of pages) {
+    for (let at = 0; at < page.length; at += 2) {
+      const score = page[at] as number;
+      if (score === ABSENT) continue;
+      players++;
+      high += Math.floor(score / 2 ** 26);
+      low += score % 2 ** 26;
+    }
+  }
+  return { players, sum: String((BigInt(high) << 26n) + BigInt(low)) };
+}
+
 export class SlotKeys {
   readonly #pages: Float64Array[] = [];
   readonly #changed = new Set<number>();

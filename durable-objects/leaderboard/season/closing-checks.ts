@@ -13,6 +13,8 @@ import { createSeasonEndStore } from '../../../workers/leaderboard/records/seaso
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { allowedLoss } from '../../../workers/shared/collectors/limits.ts';
 import { createCollectorStore } from '../../../workers/shared/collectors/store.ts';
+import { type CopyManifest, copyPrefix, manifestName } from '../domain/copy-file.ts';
+import { addressesOf, type SeasonAddress } from '../protocol.ts';
 import type { ArchivedSeason } from './store.ts';
 
 /**
@@ -33,6 +35,15 @@ export async function isComplete(env: Env, season: string, players: number, now:
   const reason = `${season} is not final: its shards have ${players} players, and ${seen} were seen`;
   await collector.raiseAlarm(reason, { scanned: seen, found: missing }, now);
   return false;
+}
+
+/** Whether every location has a copy of each shard of a season that has ended. */
+export async function hasCopies(env: Env, address: SeasonAddress): Promise<boolean> {
+  const keys = addressesOf(address).map((shard) => copyPrefix(shard) + manifestName);
+  for (const bucket of locationsOf(env)) {
+    for (const key of keys) if ((await readWhole<CopyManifest>(bucket, key)) === null) return false;
+  }
+  return true;
 }
 
 /**

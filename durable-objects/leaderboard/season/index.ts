@@ -22,7 +22,7 @@ import {
   type ShardStatus,
   type TopList,
 } from '../protocol.ts';
-import { advanceArchived, findArchived } from './archived-season.ts';
+import { advanceArchived, findArchived, removeArchive } from './archived-season.ts';
 import { SeasonClosing } from './closing.ts';
 import { SeasonCounts } from './season-counts.ts';
 import { type SeasonEnd, SeasonObjectStore } from './store.ts';
@@ -122,6 +122,9 @@ export class LeaderboardSeason extends DurableObject<Env> {
   async reload(address: SeasonAddress, shard: number, erased?: string): Promise<void> {
     const { counts, feed } = this.#open(address);
     await counts.reload(shard);
+    // The files of a season that has moved into its shards have the player, too.
+    if (erased !== undefined && this.#store.readArchived()?.step === 'moved')
+      await removeArchive(this.env, this.#store, address.season);
     if (erased !== undefined) counts.setErased(erased, false);
     this.#closing.storeCounts(counts);
     feed.plan();
@@ -178,8 +181,10 @@ export class LeaderboardSeason extends DurableObject<Env> {
   async #close(address: SeasonAddress, without: readonly number[]): Promise<SeasonEnd> {
     if (this.#isGone) throw new Error(`the season ${address.season} was erased`);
     const archived = await findArchived(this.env, this.#store, address);
+    const { counts, feed } = this.#open(address);
     if (archived !== null) {
-      await advanceArchived(this.env, this.#store, archived, this.#now());
+      const parts = { env: this.env, store: this.#store, counts, closing: this.#closing };
+      await advanceArchived(parts, archived, this.#now());
       return {
         finalAt: archived.sealedAt,
         players: archived.progress.sealed.players,
@@ -188,7 +193,6 @@ export class LeaderboardSeason extends DurableObject<Env> {
         asOf: null,
       };
     }
-    const { counts, feed } = this.#open(address);
     if (this.#store.readEnd() === null) await feed.end();
     return this.#closing.advance(address, counts, without);
   }

@@ -126,14 +126,20 @@ export class SeasonCounts {
   async seal(number: number, seal: () => Promise<CountReport>): Promise<void> {
     const shard = this.#shards[number] as Shard;
     try {
-      if (this.apply(await seal()) === 'lost') throw new Error(`${toShardName(shard)} has lost players`);
-      shard.isSealed = true;
-      shard.failedAt = 0;
-      this.#save(shard);
+      this.takeSealed(await seal());
     } catch (error) {
       logError('leaderboard_shard_unavailable', error, { season: shard.season, shard: shard.shard });
       this.#noteSilent(shard, this.#now());
     }
+  }
+
+  /** Applies and stores the counts of a sealed shard. @throws if it lost players. */
+  takeSealed(report: CountReport): void {
+    const shard = this.#shards[report.shard] as Shard;
+    if (this.apply(report) === 'lost') throw new Error(`${toShardName(shard)} has lost players`);
+    shard.isSealed = true;
+    shard.failedAt = 0;
+    this.#save(shard);
   }
 
   /** From now on no shard is asked. */

@@ -1,9 +1,11 @@
 /** The stored values of a season object, by key: counts of its shards, its views, its end, players who are being erased. */
 
-import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import type { StandingKey, TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
+import type { CopyPart } from '../domain/copy-file.ts';
 import type { PastCounts } from '../domain/past-counts.ts';
 import type { ScoreBuckets } from '../domain/score-buckets.ts';
 import type { SeasonAddress } from '../protocol.ts';
+import type { RowTally } from './archived-rows.ts';
 
 /** How a season ended. */
 export interface SeasonEnd {
@@ -20,11 +22,44 @@ export interface SeasonEnd {
 
 /** A season that 0.2.0 archived or began to archive, as its object has recorded it. */
 export interface ArchivedSeason extends SeasonAddress {
-  readonly step: 'seal' | 'standings' | 'lookups' | 'verify' | 'publish' | 'keep' | 'done';
+  readonly step: 'seal' | 'standings' | 'lookups' | 'verify' | 'publish' | 'keep' | 'done' | 'moved';
   /** R2 prefix of the files of this archive attempt. */
   readonly archive: string;
   readonly sealedAt: number;
   readonly progress: { readonly sealed: { readonly players: number } };
+  /** Time at which the season moved into its shards. */
+  readonly movedAt?: number;
+}
+
+/** How far the import of an archive into shards is. It begins again if the archive changes. */
+export interface ImportProgress {
+  /** Revision of the archive. */
+  readonly revision: number;
+  /** Files of standings that were compared, their players, and the last of them. */
+  readonly list: { readonly files: number; readonly players: number; readonly last: (StandingKey & Ranked) | null };
+  /** Listed players of each shard by these files. */
+  readonly expected: readonly RowTally[];
+  /** Number of erased players, who have a place in the list. */
+  readonly erased: number;
+  /** Sum of the scores of the shards that were restored, as decimal text. */
+  readonly sum: string;
+  readonly shard: ShardImport;
+}
+
+interface Ranked {
+  readonly rank: number;
+}
+
+/** How far the copy of a shard is written. */
+export interface ShardImport {
+  readonly shard: number;
+  /** Number of files that were read whole, and of rows of the next one. */
+  readonly files: number;
+  readonly rows: number;
+  readonly parts: readonly CopyPart[];
+  readonly read: RowTally;
+  /** Sum of the scores, as decimal text. */
+  readonly sum: string;
 }
 
 /** The last known counts of a shard. A restarted season object begins with them. */
@@ -39,6 +74,7 @@ export interface ShardSnapshot {
   readonly isSealed?: boolean;
 }
 
+const PLACES = 'import-places:';
 const PAST = 'past:';
 /** Keys in the order of scores. */
 const toPastKey = (score: number): string => PAST + String(score).padStart(16, '0');
@@ -95,6 +131,29 @@ export class SeasonObjectStore {
   forgetArchived(): void {
     this.#storage.kv.delete('closing');
     this.#forget('file:');
+  }
+
+  readImport(): ImportProgress | null {
+    return this.#storage.kv.get<ImportProgress>('import') ?? null;
+  }
+
+  writeImport(progress: ImportProgress): void {
+    this.#storage.kv.put('import', progress);
+  }
+
+  forgetImport(): void {
+    this.#storage.kv.delete('import');
+    this.#forget(PLACES);
+  }
+
+  /** Writes the places of erased players in a file of standings: score and time of each. */
+  writePlaces(file: number, places: readonly number[]): void {
+    this.#storage.kv.put(PLACES + String(file).padStart(8, '0'), Float64Array.from(places));
+  }
+
+  /** Reads the places of erased players, in list order. */
+  readPlaces(): Float64Array[] {
+    return this.#list<Float64Array>(PLACES).map(([, places]) => places);
   }
 
   /** Sets the alarm, which continues the end of the season if no other call does. */

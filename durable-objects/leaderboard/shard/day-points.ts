@@ -2,7 +2,8 @@
  * The points that players get in a day, in one commit of a board with a maximum per day. They are rows of SQL that the commit's
  * transaction writes, so that they are as durable as the scores.
  */
-import type { DayPointsRow, ShardStore } from './store.ts';
+import type { DayPointsRow } from '../domain/player-rows.ts';
+import type { ShardStore } from './store.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -13,6 +13,7 @@ import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { callInTrace, runInvocation } from '../../../workers/shared/telemetry/invocation.ts';
 import { logError } from '../../../workers/shared/telemetry/log.ts';
+import { CopyError } from '../domain/copy-file.ts';
 import type { CountReport } from '../domain/shard-counts.ts';
 import {
   type CopyFault,
@@ -28,7 +29,6 @@ import {
   type ShardStandings,
   toShardName,
 } from '../protocol.ts';
-import { CopyError } from './copy-file.ts';
 import { restoreCopy } from './restoring.ts';
 import { SeasonLink } from './season-link.ts';
 import { ShardBoard } from './shard-board.ts';
@@ -234,6 +234,11 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   /** Replaces the rows of a shard that lost them by those of its newest copy in R2. @returns the players, and the time of the copy. */
   async restore(address: ShardAddress): Promise<Result<{ players: number; at: number }, CopyFault>> {
+    if (this.#isGone) {
+      // The season was archived and erased, and is moved into its shards again.
+      this.#store = await ShardStore.open(this.ctx.storage);
+      this.#isGone = false;
+    }
     const logged = this.#opened?.board.logged ?? 0;
     try {
       const begin = () => {

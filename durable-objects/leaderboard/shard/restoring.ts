@@ -1,9 +1,10 @@
 /** Restores a shard from its copy: every part is read and compared before a row is written, and the rows are compared afterwards. */
+
+import { CopyError, type CopyManifest, type EventsHead, type SlotsHead, unpackPart } from '../domain/copy-file.ts';
 import { EventPage } from '../domain/event-page.ts';
-import { ABSENT, SLOTS_PER_PAGE } from '../domain/slot-keys.ts';
+import { ABSENT, SLOTS_PER_PAGE, sumKeys } from '../domain/slot-keys.ts';
 import type { ShardAddress } from '../protocol.ts';
-import { CopyError, type CopyManifest, type EventsHead, type SlotsHead, unpackPart } from './copy-file.ts';
-import { openCopy, sumKeys } from './shard-copy.ts';
+import { openCopy } from './shard-copy.ts';
 import type { ShardStore } from './store.ts';
 
 /**

@@ -16,6 +16,7 @@ import { parseSeason } from '../../../workers/leaderboard/domain/season-name.ts'
 import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { err, ok } from '../../../workers/shared/pure/result.ts';
 import { EVENTS_PER_PAGE, EventPage, hashEvent, type PlayerEvent } from '../domain/event-page.ts';
+import type { Move, PlayerRow } from '../domain/player-rows.ts';
 import { bucketOf } from '../domain/score-buckets.ts';
 import { ShardCounts } from '../domain/shard-counts.ts';
 import { ABSENT } from '../domain/slot-keys.ts';
@@ -34,7 +35,7 @@ import { EventPages } from './event-pages.ts';
 import { ShardCommit } from './shard-commit.ts';
 import type { ShardSnapshot } from './shard-copy.ts';
 import { ShardPlayers } from './shard-players.ts';
-import type { Move, PlayerRow, ShardStore } from './store.ts';
+import type { ShardStore } from './store.ts';
 
 /** Maximum of rows in the log, and so of rows that a restart replays. */
 const LOG_ROWS_MAX = 4_096;

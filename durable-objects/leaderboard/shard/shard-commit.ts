@@ -1,7 +1,7 @@
 /** What one commit changes: names of players, moves in the list, events, and points of the day. */
 import type { PlayerEvent } from '../domain/event-page.ts';
+import type { Move, PlayerRow } from '../domain/player-rows.ts';
 import type { DayPoints } from './day-points.ts';
-import type { Move, PlayerRow } from './store.ts';
 
 export class ShardCommit {
   readonly #players: Map<string, PlayerRow>;

@@ -7,8 +7,6 @@
  */
 import { locationsOf, readWhole, writeTo } from '../../../workers/leaderboard/records/archive-files.ts';
 import { logError } from '../../../workers/shared/telemetry/log.ts';
-import { ABSENT, SLOTS_PER_PAGE } from '../domain/slot-keys.ts';
-import type { ShardAddress } from '../protocol.ts';
 import {
   CopyError,
   type CopyManifest,
@@ -17,14 +15,16 @@ import {
   type EventsHead,
   hashPart,
   manifestName,
+  PAGES_PER_PART,
   type PartContent,
   packPart,
+  partName,
   type SlotsHead,
-} from './copy-file.ts';
-import type { DayPointsRow, Move, ShardStore } from './store.ts';
-
-const PAGES_PER_PART = 16;
-const NAME_HASH_DIGITS = 16;
+} from '../domain/copy-file.ts';
+import type { DayPointsRow, Move } from '../domain/player-rows.ts';
+import { SLOTS_PER_PAGE, sumKeys } from '../domain/slot-keys.ts';
+import type { ShardAddress } from '../protocol.ts';
+import type { ShardStore } from './store.ts';
 
 /** What a copy has, as of one moment. Names are read later: they belong to players, not to moments. */
 export interface ShardSnapshot extends Pick<CopyManifest, 'copy' | 'logged' | 'at' | 'sealedAt' | 'rules'> {
@@ -39,23 +39,6 @@ interface Target {
   readonly bucket: R2Bucket;
   /** Names of the parts that the location has. */
   readonly known: ReadonlySet<string>;
-}
-
-/** Players and the sum of their scores, as decimal text. */
-export function sumKeys(pages: Iterable<Float64Array>): { players: number; sum: string } {
-  let players = 0;
-  // Sums the halves of each score separately, because the whole sum may exceed 2^53.
-  let [high, low] = [0, 0];
-  for (const page of pages) {
-    for (let at = 0; at < page.length; at += 2) {
-      const score = page[at] as number;
-      if (score === ABSENT) continue;
-      players++;
-      high += Math.floor(score / 2 ** 26);
-      low += score % 2 ** 26;
-    }
-  }
-  return { players, sum: String((BigInt(high) << 26n) + BigInt(low)) };
 }
 
 /**
@@ -86,7 +69,7 @@ export async function writeCopy(
   const writePart = async <T>(kind: string, content: PartContent<T>): Promise<CopyPart> => {
     const bytes = packPart(content);
     const sha256 = await hashPart(bytes);
-    const name = `${kind}-${sha256.slice(0, NAME_HASH_DIGITS)}`;
+    const name = partName(kind, sha256);
     await toEach(async ({ bucket, known }) => {
       if (!known.has(name)) await bucket.put(prefix + name, bytes, { sha256 });
     });

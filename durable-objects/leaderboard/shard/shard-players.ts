@@ -6,11 +6,12 @@
 import { compareStandings, type StandingKey, type TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { OrderedIndex } from '../domain/ordered-index.ts';
 import type { PlayerIndex } from '../domain/player-index.ts';
+import type { Move, PlayerRow } from '../domain/player-rows.ts';
 import type { CountReport, ShardCounts } from '../domain/shard-counts.ts';
 import { ABSENT } from '../domain/slot-keys.ts';
 import { type ShardRun, TOP_ENTRIES } from '../protocol.ts';
 import { SealedIndex, toSealedPages } from './sealed-index.ts';
-import type { Move, PlayerRow, ShardStore } from './store.ts';
+import type { ShardStore } from './store.ts';
 
 export class ShardPlayers {
   readonly counts: ShardCounts;
@@ -156,13 +157,10 @@ export class ShardPlayers {
   }
 
   run(key: StandingKey, before: number, after: number): ShardRun {
-    const at = this.index.countBefore(key.score, key.reached);
-    const [here] = this.#entries(at, 1);
-    const isTie = here?.score === key.score && here.reached === key.reached;
-    const order = here === undefined || !isTie ? 1 : compareStandings(here, key);
-    // The key's player and one entry of this shard may have the same score and time. The user ids then decide their order.
-    const countBefore = order < 0 ? at + 1 : at;
-    const firstAfter = order <= 0 ? at + 1 : at;
+    let countBefore = this.index.countBefore(key.score, key.reached);
+    let order = this.#compareAt(countBefore, key);
+    while (order < 0) order = this.#compareAt(++countBefore, key);
+    const firstAfter = order === 0 ? countBefore + 1 : countBefore;
     const start = Math.max(0, countBefore - before);
     return {
       before: this.#entries(start, countBefore - start),
@@ -172,6 +170,16 @@ export class ShardPlayers {
       hasKey: order === 0,
       players: this.index.size,
     };
+  }
+
+  /**
+   * Compares the entry at a position with a key. The key's player and entries of this shard may have the same score and time. The user ids
+   * then decide their order.
+   */
+  #compareAt(position: number, key: StandingKey): number {
+    const [here] = this.#entries(position, 1);
+    const isTie = here?.score === key.score && here.reached === key.reached;
+    return here === undefined || !isTie ? 1 : compareStandings(here, key);
   }
 
   #entries(start: number, limit: number): TopEntry[] {

@@ -4,29 +4,9 @@ import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../../migrations/leaderboard-shard/migrations.js';
 import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
 import type { EventPage, StoredPage } from '../domain/event-page.ts';
+import type { DayPointsRow, Move, PlayerRow } from '../domain/player-rows.ts';
 import { ABSENT, pageOfSlot, slotInPage } from '../domain/slot-keys.ts';
 import type { ShardAddress } from '../protocol.ts';
-
-export interface PlayerRow {
-  readonly slot: number;
-  readonly userId: string;
-  readonly userName: string | null;
-}
-
-/** A player's new score, as a commit stores it. The score is −1 if the player is not listed any more. */
-export interface Move {
-  readonly slot: number;
-  readonly score: number;
-  readonly reached: number;
-}
-
-/** Points that a player got in a day. */
-export interface DayPointsRow {
-  readonly slot: number;
-  /** Days of UTC since 1970. */
-  readonly day: number;
-  readonly points: number;
-}
 
 /** Consecutive players of the list of a sealed shard. */
 export interface SealedPage {

@@ -7,6 +7,7 @@ import {
   type S3AuthenticationRequest,
   type S3Credentials,
 } from '../../../workers/identity/s3/s3-authentication.ts';
+import { err } from '../../../workers/shared/pure/result.ts';
 
 /**
  * The key and the time of the examples in the Amazon S3 API Reference (sig-v4-header-based-auth,
@@ -31,10 +32,12 @@ const user: UserPrincipal = {
   confirmedUntil: null,
   scopes: null,
   policies: [],
+  sessionPolicy: null,
 };
 const credentials: S3Credentials = {
   allowsSigV2: true,
   findAccessKey: async (id) => (id === KEY_ID ? { secretAccessKey: SECRET, principal: user } : null),
+  findTemporaryKey: async () => err('invalid'),
   findBearer: async (token) => (token === 'tok_good' ? user : null),
 };
 

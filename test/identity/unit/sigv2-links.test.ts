@@ -7,6 +7,7 @@ import {
   type S3Credentials,
 } from '../../../workers/identity/s3/s3-authentication.ts';
 import { authenticateS3Form } from '../../../workers/identity/s3/s3-form-authentication.ts';
+import { err } from '../../../workers/shared/pure/result.ts';
 import { parseQuery } from '../../../workers/storage/s3/protocol/request.ts';
 
 /** The key of the examples in the Amazon S3 API Reference (RESTAuthentication). */
@@ -29,10 +30,12 @@ const user: UserPrincipal = {
   confirmedUntil: null,
   scopes: null,
   policies: [],
+  sessionPolicy: null,
 };
 const credentials: S3Credentials = {
   allowsSigV2: true,
   findAccessKey: async (id) => (id === KEY_ID ? { secretAccessKey: SECRET, principal: user } : null),
+  findTemporaryKey: async () => err('invalid'),
   findBearer: async () => null,
 };
 

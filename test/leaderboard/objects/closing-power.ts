@@ -21,7 +21,7 @@ const BINDINGS: Record<string, { readonly steps: string; readonly makers: string
   BLOBS: { steps: 'put get delete list', makers: '' },
   BLOBS_2: { steps: 'put get delete list', makers: '' },
   DIRECTORY: { steps: 'run all raw first', makers: 'prepare bind' },
-  LEADERBOARD_SHARD: { steps: 'seal erase', makers: 'get' },
+  LEADERBOARD_SHARD: { steps: 'seal erase restore', makers: 'get' },
 };
 
 /** Counts the steps of the season object and cuts its power at one of them. */

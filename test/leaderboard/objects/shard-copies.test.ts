@@ -1,7 +1,7 @@
 /** Tests that each shard has a copy in every location, from which it is restored whole or not at all. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { CopyManifest } from '../../../durable-objects/leaderboard/shard/copy-file.ts';
+import type { CopyManifest } from '../../../durable-objects/leaderboard/domain/copy-file.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
 import { seasonStub, shardStub } from '../../../workers/leaderboard/objects.ts';
 import { locationsOf } from '../../../workers/leaderboard/records/archive-files.ts';

@@ -40,7 +40,11 @@ export function createJobClient(
       credentials: key,
       method,
       path: target,
-      headers: { 'content-type': 'application/json', 'x-amz-content-sha256': sha256 },
+      headers: {
+        'content-type': 'application/json',
+        'x-amz-content-sha256': sha256,
+        ...(key.sessionToken === undefined ? {} : { 'x-amz-security-token': key.sessionToken }),
+      },
     });
     const { host: _, ...headers } = signed.headers;
     const response = await fetch(server.url + target, {

@@ -8,6 +8,8 @@ import { S3Client } from '@aws-sdk/client-s3';
 export interface Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** The session token of a temporary key. */
+  readonly sessionToken?: string;
 }
 
 export interface Finished {

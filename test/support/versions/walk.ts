@@ -2,14 +2,13 @@
  * Calls every route of a running Worker once, and lets its background work run. The objects of the Worker may be of another version.
  * Used to compare a mixed deployment with one of a single version.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
-import { RELEASES } from '../../../dev/generate/api-document.ts';
-import { ROOT, WORKER_BUNDLE } from '../../../dev/local/build.ts';
+import { WORKER_BUNDLE } from '../../../dev/local/build.ts';
 import { type LocalServer, startLocalServer } from '../../../dev/local/local-server.ts';
 import { type JsonSchema, sample } from '../mail/json-schema-sample.ts';
+import { unpackLast } from './last-release.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of any route of any version
 type Json = any;
@@ -48,15 +47,6 @@ const PASSWORD = 'correct horse battery';
 const LAST = ['POST /v1/auth/logout', 'DELETE /v1/me/sessions', 'DELETE /v1/me'];
 /** Calls of the platform or of other services, which would wait for minutes. */
 const LEFT_OUT = new Set(['POST /v1/me/passkeys', 'POST /v1/import']);
-
-/** Unpacks the Worker of the last release. @param folder a folder that holds nothing else. @param [from, to] renames a call. */
-function unpackLast(folder: string, [from, to]: readonly [string, string] = ['', '']): string {
-  const [last = ''] = Object.keys(JSON.parse(readFileSync(join(ROOT, 'migrations/releases.json'), 'utf8'))).slice(-1);
-  const script = join(folder, 'index.js');
-  const code = gunzipSync(readFileSync(join(RELEASES, last.slice(1), 'worker.js.gz'))).toString('utf8');
-  writeFileSync(script, from === '' ? code : code.replaceAll(from, to));
-  return script;
-}
 
 interface Sent {
   readonly body: string;

@@ -103,6 +103,7 @@ export const en: Texts = {
     login_taken: 'Another operator has this login. Choose another one.',
     no_such_object: 'This object or version does not exist.',
     no_such_access_key: 'This access key no longer exists.',
+    temporary_key: 'A temporary key cannot start this. Use its access key.',
     no_such_policy: 'This policy no longer exists.',
     no_such_token: 'This token no longer exists.',
     no_such_user: 'This user does not exist.',

@@ -106,6 +106,7 @@ async function authenticateKept(
     via: kind,
     scopes: kind === 'token' ? ['mail'] : null,
     policies: [],
+    sessionPolicy: null,
   });
 }
 
@@ -131,6 +132,7 @@ export function toUser(row: CredentialRow, via: UserPrincipal['via'], scopes: re
     confirmedUntil: null,
     scopes,
     policies: row.policies,
+    sessionPolicy: null,
   };
 }
 

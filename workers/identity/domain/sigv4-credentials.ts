@@ -17,14 +17,21 @@ export const CLOCK_SKEW_MS_MAX = 15 * 60 * 1000;
 
 type Code = 'AuthorizationHeaderMalformed' | 'AuthorizationQueryParametersError' | 'InvalidArgument';
 
+/** The services for which requests are signed: object storage, and the Security Token Service of temporary keys. */
+export type SignedService = 's3' | 'sts';
+
 /**
  * Parses a credential scope.
  * @param text `AKID/20130524/us-east-1/s3/aws4_request`. The access key id itself must contain no slash.
  */
-export function parseCredentialScope(text: string, code: Code): Result<CredentialScope, S3AuthFailure> {
+export function parseCredentialScope(
+  text: string,
+  code: Code,
+  service: SignedService = 's3',
+): Result<CredentialScope, S3AuthFailure> {
   const parts = text.split('/');
-  const [accessKeyId, date, region, service, terminator] = parts;
-  if (parts.length !== 5 || !accessKeyId || !date || !region || !service) {
+  const [accessKeyId, date, region, signedService, terminator] = parts;
+  if (parts.length !== 5 || !accessKeyId || !date || !region || !signedService) {
     return err(
       authFailure(
         code,
@@ -34,8 +41,10 @@ export function parseCredentialScope(text: string, code: Code): Result<Credentia
   }
   if (!/^\d{8}$/.test(date))
     return err(authFailure(code, `The credential's date "${date}" is not of the form yyyyMMdd.`));
-  if (service !== 's3') {
-    return err(authFailure(code, `The credential's service "${service}" is wrong. This endpoint belongs to "s3".`));
+  if (signedService !== service) {
+    return err(
+      authFailure(code, `The credential's service "${signedService}" is wrong. This endpoint belongs to "${service}".`),
+    );
   }
   if (terminator !== 'aws4_request') {
     return err(authFailure(code, `The credential ends in "${terminator}"; "aws4_request" is expected.`));
@@ -47,7 +56,10 @@ export function parseCredentialScope(text: string, code: Code): Result<Credentia
  * Parses an Authorization header of the form `AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`, with or without blanks
  * after the commas.
  */
-export function parseAuthorizationHeader(header: string): Result<SigV4Claim, S3AuthFailure> {
+export function parseAuthorizationHeader(
+  header: string,
+  service: SignedService = 's3',
+): Result<SigV4Claim, S3AuthFailure> {
   const malformed = (message: string) => err(authFailure('AuthorizationHeaderMalformed', message));
   const fields = new Map<string, string>();
   for (const part of header.slice(SIGV4_ALGORITHM.length).split(',')) {
@@ -60,7 +72,7 @@ export function parseAuthorizationHeader(header: string): Result<SigV4Claim, S3A
   if (!credential) return malformed('The authorization header is malformed; it has no Credential.');
   if (!signedHeaders) return malformed('The authorization header is malformed; it has no SignedHeaders.');
   if (!signature) return malformed('The authorization header is malformed; it has no Signature.');
-  const scope = parseCredentialScope(credential, 'AuthorizationHeaderMalformed');
+  const scope = parseCredentialScope(credential, 'AuthorizationHeaderMalformed', service);
   if (!scope.ok) return scope;
   const names = signedHeaders.toLowerCase().split(';');
   if (!names.includes('host')) return err(authFailure('SignatureDoesNotMatch', 'The Host header must be signed.'));

@@ -18,6 +18,7 @@ import { homeOfAccessKey, mintAccessKeyId, mintSecretAccessKey } from '../secret
 import { sealSecret } from '../secrets/secrets.ts';
 import { type AccessKeyRow, createAccessKeyStore } from '../store/access-key-store.ts';
 import { createIdentityStore } from '../store/store.ts';
+import { NO_SUCH_KEY } from '../users/temporary-key-requests.ts';
 import { COMMON, NO_SUCH_USER, toTime, toTimeOrNull, userParamSchema } from './route.ts';
 
 const accessKeySchema = z
@@ -138,7 +139,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
       const audit = toAuditRow(c, 'access_key.delete', { type: 'access_key', id });
       const isDeleted = await createIdentityStore(databaseOf(c.env, home)).deleteAccessKey(id, audit);
       await publishRevocations(c.env, [home]);
-      if (!isDeleted) return sendProblem(c, problem(404, 'no_such_access_key', 'Access key not found.'));
+      if (!isDeleted) return sendProblem(c, NO_SUCH_KEY);
       return c.body(null, 204);
     },
   );

@@ -6,6 +6,7 @@ import { accessKeySecrets, type SecretKeeper } from '../secrets/master-key.ts';
 import { addAccessKeys } from './access-keys.ts';
 import { addPolicies } from './policies.ts';
 import { addReseal } from './reseal.ts';
+import { addTemporaryKeys } from './temporary-keys.ts';
 import { addTokens } from './tokens.ts';
 import { addUsers } from './users.ts';
 
@@ -18,6 +19,7 @@ export function createIdentityApi(keepers: readonly SecretKeeper[]): OpenAPIHono
   });
   addUsers(api);
   addAccessKeys(api);
+  addTemporaryKeys(api);
   addPolicies(api);
   addTokens(api);
   addReseal(api, [accessKeySecrets, ...keepers]);

@@ -31,6 +31,7 @@ import {
   parseAuthorizationHeader,
   parsePresignedQuery,
   readRequestDate,
+  type SigV4Claim,
   toAmzDate,
 } from '../domain/sigv4-credentials.ts';
 import { createChunkVerifier } from '../domain/sigv4-streaming.ts';
@@ -58,6 +59,11 @@ export interface S3Credentials {
   /** Whether links and forms may be signed with Signature Version 2. */
   readonly allowsSigV2: boolean;
   findAccessKey(accessKeyId: string): Promise<AccessKeySecret | null>;
+  /**
+   * Finds a temporary key by its session token.
+   * @returns `invalid` if the token is not one of this key, or if the key was ended or its parent is gone.
+   */
+  findTemporaryKey(accessKeyId: string, sessionToken: string): Promise<Result<AccessKeySecret, 'invalid' | 'expired'>>;
   /** Finds the user of a bearer token. @returns null if the token is unknown, expired or belongs to no user. */
   findBearer(token: string): Promise<UserPrincipal | null>;
 }
@@ -116,6 +122,22 @@ async function authenticateBearer(
   return mode.ok ? ok({ principal, via: 'bearer', signature: null, payload: mode.value }) : mode;
 }
 
+/**
+ * Authenticates a request to the Security Token Service, which is signed in the header, over the hash of its body.
+ * @param bodySha256 hash of the body that arrived, in hex.
+ */
+export async function authenticateSts(
+  request: S3AuthenticationRequest,
+  bodySha256: string,
+  credentials: S3Credentials,
+  now: number,
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const header = request.headers.get('authorization');
+  if (!header?.startsWith(SIGV4_ALGORITHM)) return err(unsupportedMechanism());
+  const claim = parseAuthorizationHeader(header, 'sts');
+  return claim.ok ? await authenticateClaim(request, claim.value, bodySha256, { credentials, now }) : claim;
+}
+
 async function authenticateHeader(
   request: S3AuthenticationRequest,
   header: string,
@@ -124,7 +146,18 @@ async function authenticateHeader(
 ): Promise<Result<S3Caller, S3AuthFailure>> {
   const claim = parseAuthorizationHeader(header);
   if (!claim.ok) return claim;
-  const { scope, signedHeaders, signature } = claim.value;
+  const content = request.headers.get('x-amz-content-sha256');
+  return await authenticateClaim(request, claim.value, content, { credentials, now });
+}
+
+/** @param content hash of the body, or the payload mode, as the client signed it; null if it named none. */
+async function authenticateClaim(
+  request: S3AuthenticationRequest,
+  claim: SigV4Claim,
+  content: string | null,
+  { credentials, now }: { readonly credentials: S3Credentials; readonly now: number },
+): Promise<Result<S3Caller, S3AuthFailure>> {
+  const { scope, signedHeaders, signature } = claim;
   const date = readRequestDate(request.headers);
   if (!date.ok) return date;
   const { amzDate, epochMs } = date.value;
@@ -137,7 +170,6 @@ async function authenticateHeader(
     );
   }
   if (Math.abs(now - epochMs) > CLOCK_SKEW_MS_MAX) return err(skewed(amzDate, now));
-  const content = request.headers.get('x-amz-content-sha256');
   if (content === null) {
     return err(authFailure('InvalidRequest', 'Missing required header for this request: x-amz-content-sha256'));
   }
@@ -226,19 +258,23 @@ async function authenticateSigV2Query(
   return mode.ok ? ok({ principal, via: 'query', signature: 'AWS', payload: mode.value }) : mode;
 }
 
-async function findKey(
+/** Finds an access key, or with a session token a temporary key. */
+export async function findKey(
   accessKeyId: string,
   credentials: S3Credentials,
   sessionToken: string | null,
 ): Promise<Result<AccessKeySecret, S3AuthFailure>> {
+  if (sessionToken) {
+    const found = await credentials.findTemporaryKey(accessKeyId, sessionToken);
+    if (found.ok) return found;
+    if (found.error === 'expired') return err(authFailure('ExpiredToken', 'The provided token has expired.'));
+    return err(authFailure('InvalidToken', 'The provided token is malformed or otherwise invalid.'));
+  }
   const key = await credentials.findAccessKey(accessKeyId);
-  if (!key) return err(unknownKey(accessKeyId));
-  // This service has no temporary credentials, so a session token is never valid.
-  if (sessionToken) return err(authFailure('InvalidToken', 'The provided token is malformed or otherwise invalid.'));
-  return ok(key);
+  return key ? ok(key) : err(unknownKey(accessKeyId));
 }
 
-export const unknownKey = (accessKeyId: string) =>
+const unknownKey = (accessKeyId: string) =>
   authFailure('InvalidAccessKeyId', undefined, { AWSAccessKeyId: accessKeyId });
 
 export const skewed = (amzDate: string, now: number) =>

@@ -1,16 +1,21 @@
 /** Reads credentials for S3 authentication from identity's tables. */
 
+import { err, ok } from '../../shared/pure/result.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
 import { findDatabase } from '../../shared/stores/directories.ts';
 import type { Source } from '../../shared/stores/replica.ts';
 import { toUser } from '../callers/authenticate.ts';
-import { opensObjects, type Scope, type UserPrincipal } from '../principal.ts';
+import { opensObjects, type PolicyDocument, type Scope, type UserPrincipal } from '../principal.ts';
 import { findIn, type IdentityGeneration } from '../revocations.ts';
 import { hashToken, homeOfAccessKey, homeOfSecret } from '../secrets/credentials.ts';
 import { openSecret } from '../secrets/secrets.ts';
 import { type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
 import { findUserByEmail, findUserById } from '../users/users.ts';
 import type { S3Credentials } from './s3-authentication.ts';
+import { openTemporaryKey } from './temporary-keys.ts';
+
+/** The session policy of a temporary key that has all rights of its parent. */
+const UNLIMITED: PolicyDocument = { Version: '2012-10-17', Statement: { Effect: 'Allow', Action: '*', Resource: '*' } };
 
 /** Whether Signature Version 2 is allowed in links and forms (setting `ALLOW_SIGV2`). */
 const isSigV2Allowed = (env: Env): boolean => settingsOf(env).ALLOW_SIGV2;
@@ -38,6 +43,10 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
     identity = { home, generation: row.generation };
     return row;
   };
+  const lookUpKey = (accessKeyId: string) =>
+    lookUp(`access-key ${accessKeyId}`, homeOfAccessKey(accessKeyId), (database) =>
+      findAccessKey(database, accessKeyId, now),
+    );
   return {
     allowsSigV2: isSigV2Allowed(env),
     get identity() {
@@ -45,14 +54,23 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
     },
 
     async findAccessKey(accessKeyId) {
-      const row = await lookUp(`access-key ${accessKeyId}`, homeOfAccessKey(accessKeyId), (database) =>
-        findAccessKey(database, accessKeyId, now),
-      );
+      const row = await lookUpKey(accessKeyId);
       if (row === null) return null;
       const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
       // If a stored secret cannot be opened, the cause is the deployment (a lost MASTER_KEY), never the caller.
       if (!secret.ok) throw new Error(`the secret of access key ${accessKeyId} does not open: ${secret.error.kind}`);
       return { secretAccessKey: secret.value, principal: toUser(row, 'access_key', null) };
+    },
+
+    async findTemporaryKey(accessKeyId, sessionToken) {
+      const opened = openTemporaryKey(accessKeyId, sessionToken, env);
+      if (!opened.ok) return opened;
+      const { parentKeyId, secretAccessKey, madeAt, expiresAt, policy } = opened.value;
+      if (expiresAt <= now) return err('expired');
+      const row = await lookUpKey(parentKeyId);
+      if (row === null || madeAt <= (row.temporaryEnded ?? 0)) return err('invalid');
+      const principal = { ...toUser(row, 'access_key', null), expiresAt, sessionPolicy: policy ?? UNLIMITED };
+      return ok({ secretAccessKey, principal });
     },
 
     /**

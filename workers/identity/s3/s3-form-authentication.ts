@@ -5,7 +5,7 @@ import { authFailure, type S3AuthFailure } from '../domain/s3-auth-failure.ts';
 import { signSigV2 } from '../domain/sigv2.ts';
 import { deriveSigningKey, hmacSha256Hex, SIGV4_ALGORITHM } from '../domain/sigv4.ts';
 import { CLOCK_SKEW_MS_MAX, parseAmzDate, parseCredentialScope } from '../domain/sigv4-credentials.ts';
-import { type S3Caller, type S3Credentials, skewed, unknownKey, unsupportedMechanism } from './s3-authentication.ts';
+import { findKey, type S3Caller, type S3Credentials, skewed, unsupportedMechanism } from './s3-authentication.ts';
 import { UNSIGNED } from './s3-payload-mode.ts';
 
 /** Authenticates a POST form by its fields. @param fields form fields with names in lower case. */
@@ -53,9 +53,10 @@ export async function authenticateS3Form(
     );
   }
   if (signedAt - now > CLOCK_SKEW_MS_MAX) return err(skewed(amzDate, now));
-  const key = await credentials.findAccessKey(scope.value.accessKeyId);
-  if (!key) return err(unknownKey(scope.value.accessKeyId));
-  const expected = hmacSha256Hex(deriveSigningKey(key.secretAccessKey, scope.value), policy);
+  const token = fields.get('x-amz-security-token') ?? null;
+  const key = await findKey(scope.value.accessKeyId, credentials, token);
+  if (!key.ok) return key;
+  const expected = hmacSha256Hex(deriveSigningKey(key.value.secretAccessKey, scope.value), policy);
   if (!equalInConstantTime(expected, signature)) {
     return err(
       authFailure('SignatureDoesNotMatch', undefined, {
@@ -65,7 +66,8 @@ export async function authenticateS3Form(
       }),
     );
   }
-  return ok({ principal: key.principal, via: 'form', signature: SIGV4_ALGORITHM, payload: UNSIGNED });
+  const { principal } = key.value;
+  return ok({ principal, via: 'form', signature: SIGV4_ALGORITHM, payload: UNSIGNED });
 }
 
 /**
@@ -88,9 +90,10 @@ async function authenticateSigV2Form(
       ),
     );
   }
-  const key = await credentials.findAccessKey(accessKeyId);
-  if (!key) return err(unknownKey(accessKeyId));
-  const expected = signSigV2(key.secretAccessKey, policy);
+  const key = await findKey(accessKeyId, credentials, fields.get('x-amz-security-token') ?? null);
+  if (!key.ok) return key;
+  const { principal, secretAccessKey } = key.value;
+  const expected = signSigV2(secretAccessKey, policy);
   const signature = fields.get('signature') ?? '';
   if (!equalInConstantTime(expected, signature)) {
     return err(
@@ -101,5 +104,5 @@ async function authenticateSigV2Form(
       }),
     );
   }
-  return ok({ principal: key.principal, via: 'form', signature: 'AWS', payload: UNSIGNED });
+  return ok({ principal, via: 'form', signature: 'AWS', payload: UNSIGNED });
 }

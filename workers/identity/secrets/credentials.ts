@@ -35,6 +35,12 @@ export const hashToken = (token: string): string => createHash('sha256').update(
 
 const KEY_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
+const mintKeyLetters = (): string =>
+  [...randomBytes(16)].map((byte) => KEY_ALPHABET[byte % KEY_ALPHABET.length]).join('');
+
+/** Creates the id of a temporary key, of 20 characters. */
+export const mintTemporaryKeyId = (): string => `TEMP${mintKeyLetters()}`;
+
 const KEY_OF_HOME = /^TESD(\d{2})[A-Z2-7]{14}$/;
 
 /**
@@ -42,7 +48,7 @@ const KEY_OF_HOME = /^TESD(\d{2})[A-Z2-7]{14}$/;
  * @param home number of the database that has the key. The id contains the number, unless it is 0 (`DIRECTORY`).
  */
 export function mintAccessKeyId(home: number): string {
-  const letters = [...randomBytes(16)].map((byte) => KEY_ALPHABET[byte % KEY_ALPHABET.length]).join('');
+  const letters = mintKeyLetters();
   return home === 0 ? `TESS${letters}` : `TESD${String(home).padStart(2, '0')}${letters.slice(2)}`;
 }
 

@@ -2,6 +2,7 @@
 import { and, asc, eq, gt, isNull, lt, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
+import { readFirst, statement } from '../../shared/stores/statement.ts';
 import { raiseGeneration } from './revocation-store.ts';
 import { accessKey, token } from './schema.ts';
 
@@ -48,7 +49,7 @@ export function createAccessKeyStore(database: D1Database) {
       const insert = db
         .insert(accessKey)
         .select(
-          sql`SELECT ${accessKeyId}, ${userId}, ${secretSealed}, ${createdAt}, ${expiresAt}, NULL, ${madeIn} WHERE ${valid} < ${max}`,
+          sql`SELECT ${accessKeyId}, ${userId}, ${secretSealed}, ${createdAt}, ${expiresAt}, NULL, ${madeIn}, NULL WHERE ${valid} < ${max}`,
         );
       return (await db.batch([insert, insertIfChanged(db, audit)]))[0].meta.changes > 0;
     },
@@ -65,7 +66,7 @@ export function createAccessKeyStore(database: D1Database) {
       const { accessKeyId, userId, secretSealed, createdAt, expiresAt = null, madeIn = null } = row;
       const isValid = sql`(${accessKey.expiresAt} IS NULL OR ${accessKey.expiresAt} > ${createdAt})`;
       const insert = db.insert(accessKey).select(
-        sql`SELECT ${accessKeyId}, ${userId}, ${secretSealed}, ${createdAt}, ${expiresAt}, NULL, ${madeIn} FROM ${accessKey}
+        sql`SELECT ${accessKeyId}, ${userId}, ${secretSealed}, ${createdAt}, ${expiresAt}, NULL, ${madeIn}, NULL FROM ${accessKey}
             WHERE ${ofUser(userId, before.accessKeyId)} AND ${isValid}`,
       );
       const end = db
@@ -97,4 +98,33 @@ export function createAccessKeyStore(database: D1Database) {
           .where(and(eq(accessKey.accessKeyId, credentialId), isDue(accessKey.lastUsedAt)));
     },
   };
+}
+
+const findParent = statement<{ id: string }, { user_id: string; expires_at: number | null }>(
+  'SELECT user_id, expires_at FROM access_key WHERE access_key_id = :id',
+);
+
+/** Finds the user and the end of an access key; null for never. */
+export async function findParentKey(database: D1Database, accessKeyId: string) {
+  const row = await readFirst(database, findParent, { id: accessKeyId });
+  return row && { userId: row.user_id, expiresAt: row.expires_at };
+}
+
+/**
+ * Ends the temporary keys that were made from a key at a time or earlier.
+ * @param key.userId user who must own the key; null for any. @returns false if there is no such key.
+ */
+export async function endTemporary(
+  database: D1Database,
+  { accessKeyId, userId }: { readonly accessKeyId: string; readonly userId: string | null },
+  before: number,
+  audit: AuditRow,
+): Promise<boolean> {
+  const db = drizzle(database);
+  const isKey = eq(accessKey.accessKeyId, accessKeyId);
+  const end = db
+    .update(accessKey)
+    .set({ temporaryEnded: sql`max(coalesce(${accessKey.temporaryEnded}, 0), ${before})` })
+    .where(userId === null ? isKey : and(isKey, eq(accessKey.userId, userId)));
+  return (await db.batch([end, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes > 0;
 }

@@ -63,6 +63,10 @@ const noteEnded = statement<Others & Link & { keepsTokens: number }>(
 );
 const endPasskeys = statement<Others & Link>(`DELETE FROM passkey WHERE ${BY_OTHERS} AND ${HOLDS}`);
 const endAccessKeys = statement<Others & Link>(`DELETE FROM access_key WHERE ${KEYS_BY_OTHERS} AND ${HOLDS}`);
+// A thief may have made temporary keys from a key that stays.
+const endTemporaryKeys = statement<User & Link>(
+  `UPDATE access_key SET temporary_ended = :now WHERE user_id = :userId AND ${HOLDS}`,
+);
 const endTokens = statement<User & Link>(`DELETE FROM token WHERE ${OPENS_MAILBOX} AND ${HOLDS}`);
 // A password that needs a passkey would lock the user out if no passkey is left.
 const dropPasskeyRule = statement<User & Link>(
@@ -90,6 +94,7 @@ export async function changePassword(
     prepare(database, noteEnded, { ...others, keepsTokens: Number(keepsTokens) }),
     prepare(database, endPasskeys, others),
     prepare(database, endAccessKeys, others),
+    prepare(database, endTemporaryKeys, link),
     prepare(database, dropPasskeyRule, link),
     ...(keepsTokens ? [] : [prepare(database, endTokens, link)]),
     ...(secret === null ? [] : [prepare(database, consumeSecrets, link)]),

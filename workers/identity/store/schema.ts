@@ -43,6 +43,8 @@ export const accessKey = sqliteTable(
     lastUsedAt: integer('last_used_at'),
     /** Id of the user's session that made the key; null for a key of the operator, and if it is not known. */
     madeIn: text('made_in'),
+    /** Temporary keys made from this key at this time or earlier do not work; null if none was ended. */
+    temporaryEnded: integer('temporary_ended'),
   },
   (table) => [index('access_key_user').on(table.userId)],
 );

@@ -72,8 +72,10 @@ const toCredential = (row: FoundCredential): CredentialRow & { generation: numbe
   lastUsedAt: row.last_used_at,
 });
 
-const selectAccessKey = statement<{ id: string; now: number }, FoundCredential & { secret_sealed: string }>(
-  `SELECT ${CREDENTIAL_COLUMNS}, k.access_key_id AS credential_id, k.expires_at, k.last_used_at, k.secret_sealed
+type FoundAccessKey = FoundCredential & { secret_sealed: string; temporary_ended: number | null };
+const selectAccessKey = statement<{ id: string; now: number }, FoundAccessKey>(
+  `SELECT ${CREDENTIAL_COLUMNS}, k.access_key_id AS credential_id, k.expires_at, k.last_used_at, k.secret_sealed,
+     k.temporary_ended
    FROM access_key k JOIN user u ON u.user_id = k.user_id
    WHERE k.access_key_id = :id AND (k.expires_at IS NULL OR k.expires_at > :now) AND u.suspended_at IS NULL`,
 );
@@ -90,14 +92,16 @@ type Database = D1Database | D1DatabaseSession;
 /** A credential, with the generation of identity in the copy of DIRECTORY from which it was read. */
 export type DatedCredential = CredentialRow & { readonly generation: number };
 
+export interface DatedAccessKey extends DatedCredential {
+  readonly secretSealed: string;
+  /** Temporary keys that were made from this key at this time or earlier, in milliseconds since 1970 UTC, do not work. */
+  readonly temporaryEnded: number | null;
+}
+
 /** This and the following look-ups run for every request. Each is one statement whose SQL text is built once. */
-export async function findAccessKey(
-  database: Database,
-  id: string,
-  now: number,
-): Promise<(DatedCredential & { secretSealed: string }) | null> {
+export async function findAccessKey(database: Database, id: string, now: number): Promise<DatedAccessKey | null> {
   const row = await readFirst(database, selectAccessKey, { id, now });
-  return row && { ...toCredential(row), secretSealed: row.secret_sealed };
+  return row && { ...toCredential(row), secretSealed: row.secret_sealed, temporaryEnded: row.temporary_ended };
 }
 
 export async function findToken(

@@ -19,8 +19,7 @@ export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {
       const seasons = await createSeasonStore(env.DIRECTORY).listAll(toBoard(row).ref);
       const [newest] = seasons;
       const prepared = newest === undefined ? null : nextSeason(newest.season);
-      if (newest !== undefined && prepared !== null)
-        await eraseSeason(env, { ...newest, season: prepared, erasedAt: null });
+      if (newest !== undefined && prepared !== null) await eraseSeason(env, { ...newest, season: prepared });
       for (const season of seasons) await eraseSeason(env, season);
       await boards.remove(row.board);
     } catch (error) {
@@ -46,10 +45,9 @@ export async function eraseOldSeasons(env: Env, now: number): Promise<void> {
   }
 }
 
-async function eraseSeason(env: Env, { season, shards, erasedAt }: SeasonRow): Promise<void> {
+async function eraseSeason(env: Env, { season, shards }: SeasonRow): Promise<void> {
   await seasonStub(env, season).destroy({ season, shards });
-  const addresses = erasedAt === null ? addressesOf({ season, shards }) : [];
-  await Promise.all(addresses.map((address) => shardStub(env, address).destroy()));
+  await Promise.all(addressesOf({ season, shards }).map((address) => shardStub(env, address).destroy()));
   await removeSeasonFiles(env, season);
   await createSeasonStore(env.DIRECTORY).remove(season);
 }

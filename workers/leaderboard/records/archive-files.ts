@@ -46,6 +46,8 @@ export interface ArchiveManifest {
   readonly revision: number;
   /** Names of files of older revisions, which are to be deleted. */
   readonly obsolete: readonly string[];
+  /** Time at which the season moved into its shards. From then on, the archive is not changed. */
+  readonly movedAt?: number;
 }
 
 export const manifestKey = (archive: string): string => `${archive}/manifest.json`;

@@ -51,6 +51,15 @@ export function createSeasonEndStore(directory: D1Database) {
       ]);
     },
 
+    /** Records that a season which 0.2.0 archived is in its shards. @param dueAt time at which its files are removed */
+    async move(name: string, players: number, dueAt: number | null, now: number): Promise<void> {
+      const closedAt = sql`coalesce(${season.closedAt}, ${now})`;
+      await db
+        .update(season)
+        .set({ archive: null, erasedAt: null, players, closedAt, dueAt })
+        .where(eq(season.season, name));
+    },
+
     async markErased(name: string, now: number): Promise<void> {
       await db.update(season).set({ erasedAt: now, dueAt: null }).where(eq(season.season, name));
     },

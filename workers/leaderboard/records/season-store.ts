@@ -41,7 +41,16 @@ export function createSeasonStore(directory: D1Database) {
       return db.select().from(season).where(lte(season.dueAt, now)).orderBy(desc(season.dueAt)).limit(limit);
     },
 
-    async setDue(name: string, dueAt: number): Promise<void> {
+    /** Makes the seasons due that 0.2.0 archived and that are not in shards yet. */
+    async planImports(now: number): Promise<void> {
+      await db
+        .update(season)
+        .set({ dueAt: now })
+        .where(and(isNotNull(season.archive), isNull(season.dueAt)));
+    },
+
+    /** @param dueAt null if no work is left */
+    async setDue(name: string, dueAt: number | null): Promise<void> {
       await db.update(season).set({ dueAt }).where(eq(season.season, name));
     },
 

@@ -91,13 +91,11 @@ export function addClosing(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     if (!read.ok) return sendProblem(c, read.error);
     const without = read.value;
     if (without.some((shard) => shard >= season.value.shards)) return sendProblem(c, NO_SHARD);
-    if (season.value.erasedAt === null) {
-      await seasonStub(c.env, name)
-        .close(season.value, without)
-        .catch((error: unknown) => {
-          throw new UnavailableError(name, error);
-        });
-    }
+    await seasonStub(c.env, name)
+      .close(season.value, without)
+      .catch((error: unknown) => {
+        throw new UnavailableError(name, error);
+      });
     forgetSeason(name);
     const row = await createSeasonStore(c.env.DIRECTORY).find(name);
     if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_season', season: label }));

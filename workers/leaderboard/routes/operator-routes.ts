@@ -10,7 +10,7 @@ import { boardOfRef, readSeason } from '../domain/season-name.ts';
 import { shardOf } from '../domain/shard-map.ts';
 import { toRankJson } from '../domain/standings-json.ts';
 import { seasonStub, shardStub, within } from '../objects.ts';
-import { findSeason, type Season } from '../seasons/seasons.ts';
+import { findSeason, forgetSeason, type Season } from '../seasons/seasons.ts';
 import { correctInArchive, isInArchive } from '../standings/archive-changes.ts';
 import { openStandings } from '../standings/standings-opening.ts';
 import { OPERATOR } from './callers.ts';
@@ -65,7 +65,10 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): v
   api.openapi(correct, async (c) => {
     const { score, hidden, reason } = c.req.valid('json');
     const { user_id: userId } = c.req.valid('param');
-    const found = await findSeason(c.env, c.req.valid('query').season, createClock(c.env)(), boardOf(c));
+    const find = () => findSeason(c.env, c.req.valid('query').season, createClock(c.env)(), boardOf(c));
+    let found = await find();
+    // An archived season may have moved into its shards since this isolate read of it.
+    if (found.ok && found.value.archive !== null && forgetSeason(found.value.season)) found = await find();
     if (!found.ok) return sendProblem(c, toProblem(found.error));
     const player = openPlayer(c.env, found.value, userId);
     if (!(await player.isKnown())) return sendProblem(c, toProblem({ kind: 'unknown_player' }));

@@ -51,7 +51,7 @@ export async function findSeasonOf(
   const wanted = label === undefined ? current : seasonNamed(label, board);
   if (wanted === null || wanted > current) return err({ kind: 'unknown_season', season: label ?? '' });
   const cached = known.get(wanted);
-  const isLasting = cached?.row && (wanted === current || cached.row.erasedAt !== null);
+  const isLasting = cached?.row && wanted === current;
   const keptMs = cached?.row?.closedAt ? PAST_KNOWN_MS : maxAgeMs;
   const row =
     cached !== undefined && (isLasting || Math.abs(now - cached.at) < keptMs)

@@ -10,6 +10,7 @@
 import type { CorrectedPlayer, Correction } from '../../../durable-objects/leaderboard/protocol.ts';
 import { shardOf } from '../domain/shard-map.ts';
 import { compareStandings, type TopEntry } from '../domain/standing.ts';
+import { UnavailableError } from '../objects.ts';
 import {
   type ArchivedEntry,
   type ArchiveManifest,
@@ -77,7 +78,9 @@ async function changeArchive<T>(env: Env, archive: string, work: (draft: Archive
     const copies = await Promise.all(locations.map((bucket) => readWhole<ArchiveManifest>(bucket, key)));
     const newest = copies.reduce((a, b) => ((b?.value.revision ?? -1) > (a?.value.revision ?? -1) ? b : a));
     if (newest === null) throw new Error(`${key} is missing or damaged`);
-    const { revision, obsolete } = newest.value;
+    const { revision, obsolete, movedAt } = newest.value;
+    // The season is in its shards. Who reads DIRECTORY again finds it there.
+    if (movedAt !== undefined) throw new UnavailableError(archive, 'it is closed to changes');
     const behind = locations.filter((_, i) => copies[i]?.value.revision !== revision);
     for (const bucket of behind) await writeTo(bucket, key, newest.value);
     if (behind.length > 0) continue;

@@ -14,6 +14,7 @@ import { type Distribution, distribute } from '../domain/distribution.ts';
 import { readSeason } from '../domain/season-name.ts';
 import { shardOf } from '../domain/shard-map.ts';
 import { compareStandings, type RankedEntry, type StandingKey, type TopEntry } from '../domain/standing.ts';
+import { UnavailableError } from '../objects.ts';
 import {
   type ArchiveManifest,
   type LookupFile,
@@ -45,7 +46,7 @@ async function readManifest(env: Env, archive: string): Promise<Known> {
   const known = manifests.get(archive);
   if (known !== undefined) return known;
   const text = await readText(env, manifestKey(archive));
-  if (text === null) throw new Error(`${manifestKey(archive)} is in no location`);
+  if (text === null) throw new UnavailableError(archive, 'its manifest is in no location');
   const read = { manifest: JSON.parse(text) as ArchiveManifest, distributions: new Map() };
   if (manifests.size >= MANIFESTS_MAX) manifests.clear();
   manifests.set(archive, read);

@@ -110,6 +110,8 @@ export const AUDIT_ACTIONS = [
   'storage_job.end',
   'storage_job.start',
   'suppression.lift',
+  'temporary_key.create',
+  'temporary_key.end',
   'token.create',
   'token.delete',
   'totp.disable',

@@ -28,6 +28,11 @@ export interface JobCaller {
   readonly origin: JobOrigin;
 }
 
+const TEMPORARY = problem(
+  403,
+  'temporary_key',
+  'A temporary key starts no work that could outlive it. Use its access key.',
+);
 const INVALID = problem(401, 'invalid_credential', 'The signature or the access key is not valid.');
 
 const callers = new WeakMap<Request, Promise<Result<JobCaller, Problem>>>();
@@ -65,6 +70,7 @@ async function findSigner(c: Context<JsonApiEnv>): Promise<Result<JobCaller, Pro
   const caller = await authenticateS3(request.value, createS3Credentials(env, now, 'primary'), now);
   if (!caller.ok || caller.value.principal === null) return err(INVALID);
   const { principal, payload } = caller.value;
+  if (principal.sessionPolicy !== null) return err(TEMPORARY);
   const credential = toCredentialRef(principal);
   if (payload.kind === 'streaming' || credential === null) return err(INVALID);
   recordUse(env, principal, now, (work) => c.executionCtx.waitUntil(work));

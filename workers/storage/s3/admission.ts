@@ -159,7 +159,7 @@ async function applyRate(env: Env, policy: RatePolicy, key: string): Promise<Res
 }
 
 /** Applies the rate of the caller. Called after authentication, because a forged access key id must not use up its owner's rate. */
-async function admitCaller(env: Env, { principal }: Caller, headers: Headers): Promise<Result<null, S3Failure>> {
+export async function admitCaller(env: Env, { principal }: Caller, headers: Headers): Promise<Result<null, S3Failure>> {
   if (principal !== null) return applyRate(env, 'access_key', principal.credentialId);
   const client = readClient(headers);
   return client === UNKNOWN_CLIENT ? ok(null) : applyRate(env, 'client', client);

@@ -35,6 +35,7 @@ import { parseS3Request, type S3Request, withHoistedHeaders } from './protocol/r
 import { answerS3Control } from './protocol/s3-control.ts';
 import { findPublicAnswer, storePublicAnswer } from './public-cache.ts';
 import { repairGenerations, runRenewed } from './renewal.ts';
+import { answerSts } from './sts.ts';
 
 /** An outcome with the bucket of the request; null while it is unknown or if there is none. */
 interface Answered {
@@ -73,7 +74,8 @@ async function answerParsed(sent: S3Request, httpRequest: Request, wire: Wire): 
 async function answerEarly(sent: S3Request, httpRequest: Request, wire: Wire): Promise<Response | null> {
   // A preflight of the web app is answered without a bucket, because the app also lists and creates buckets.
   if (sent.method === 'OPTIONS' && appCorsOf(httpRequest, wire.env) !== null) return emptyAnswer(200);
-  return answerS3Control(sent, wire.requestId) ?? (await findPublicAnswer(wire.cache, sent, wire.now));
+  const early = answerS3Control(sent, wire.requestId) ?? (await answerSts(sent, httpRequest, wire));
+  return early ?? (await findPublicAnswer(wire.cache, sent, wire.now));
 }
 
 function toCall(sent: S3Request, httpRequest: Request): Result<Call, S3Failure> {

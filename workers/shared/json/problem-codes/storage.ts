@@ -83,6 +83,11 @@ export const STORAGE_CODES = {
     meaning: 'Another request took over the move of the slot.',
     action: 'Wait, then check with `GET /v1/storage/stats`.',
   },
+  temporary_key: {
+    statuses: [403],
+    meaning: 'The request was signed with a temporary key, which starts no work that could outlive it.',
+    action: 'Sign with the access key from which it was made.',
+  },
   under_way: {
     statuses: [409],
     meaning: 'A rebuild or a replay of this database is already running.',

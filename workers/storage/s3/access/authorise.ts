@@ -34,6 +34,7 @@ export function mayAccess(need: AccessNeed, request: S3Request, now: number): bo
   const ask = (policies: readonly Policy[]) =>
     policies.length === 0 ? 'none' : evaluatePolicies(policies, { action, resource, userId, context: toContext() });
   if (!isWithinScopes(caller.principal, need.action, bucket.name)) return false;
+  if (!isWithinSession(caller.principal, ask)) return false;
   return decideAccess({
     action: need.action,
     userId,
@@ -60,9 +61,11 @@ export function mayUseService(
 ): boolean {
   if (caller.principal === null || !isWithinScopes(caller.principal, action, null)) return false;
   const context = toConditionContext(request, caller, now, caller.principal.userId);
-  const verdict = decideIdentity(caller.principal, (policies) =>
-    evaluatePolicies(policies, { action: `s3:${action}`, resource, userId: caller.principal?.userId ?? null, context }),
-  );
+  const userId = caller.principal.userId;
+  const ask = (policies: readonly Policy[]) =>
+    evaluatePolicies(policies, { action: `s3:${action}`, resource, userId, context });
+  if (!isWithinSession(caller.principal, ask)) return false;
+  const verdict = decideIdentity(caller.principal, ask);
   return verdict === 'allow' || verdict === 'unlimited';
 }
 
@@ -89,6 +92,16 @@ function decideIdentity(
   const verdict = ask(policies);
   const isLimited = policies.some((policy) => policy.statements.some((statement) => statement.effect === 'Allow'));
   return verdict === 'none' && !isLimited ? 'unlimited' : verdict;
+}
+
+/** Whether the session policy of a temporary key allows the action. Other credentials have none. */
+function isWithinSession(
+  principal: UserPrincipal | null,
+  ask: (policies: readonly Policy[]) => 'allow' | 'deny' | 'none',
+): boolean {
+  if (!principal?.sessionPolicy) return true;
+  const policy = parsePolicy(principal.sessionPolicy, 'identity');
+  return policy.ok && ask([policy.value]) === 'allow';
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
 import type { CopyFault, ShardAddress } from '../protocol.ts';
-import type { DayPointsRow, Move, PlayerRow } from './store.ts';
+import type { DayPointsRow, Move, PlayerRow } from './player-rows.ts';
 
 export interface CopyPart {
   readonly name: string;
@@ -39,6 +39,13 @@ export const copyPrefix = ({ season, shard }: Pick<ShardAddress, 'season' | 'sha
   `leaderboard-copies/${season}/${shard}/`;
 
 export const manifestName = 'copy.json';
+
+/** Pages of keys in a part of slots. */
+export const PAGES_PER_PART = 16;
+const NAME_HASH_DIGITS = 16;
+
+/** The name of a part. @param kind what the part has, such as `slots-0` */
+export const partName = (kind: string, sha256: string): string => `${kind}-${sha256.slice(0, NAME_HASH_DIGITS)}`;
 
 /** Head of a part of slots. Its column has the keys of the slots (slot-keys.ts). */
 export interface SlotsHead {
