@@ -10,6 +10,7 @@ import { wasRefused } from '../../shared/json/request-rates.ts';
 import type { AuditActor } from '../../shared/pure/audit-actor.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
+import { isPossibleUserId } from '../../shared/stores/directories.ts';
 import { mayOperate } from '../domain/operator-roles.ts';
 import {
   isOperator,
@@ -106,6 +107,14 @@ async function requirePrincipal(c: Context<JsonApiEnv>): Promise<Result<Principa
   return ok(caller.value);
 }
 
+const NO_SUCH_USER = problem(404, 'no_such_user', 'User not found.');
+
+/** A user id in a path. Only ids of users are UUIDs of version 8. */
+const USER_ID = /\/([0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})(?=\/|$)/i;
+
+/** Whether the path has a user id that nobody can have. A lookup would report a database that is not bound as a fault. */
+const namesNobody = (c: Context<JsonApiEnv>): boolean => !isPossibleUserId(c.env, USER_ID.exec(c.req.path)?.[1] ?? '');
+
 /** Requires root or an operator with the role `admin`, for routes about users, keys and operators. An `admin` token is refused. */
 export async function requireIdentityAdmin(
   c: Context<JsonApiEnv>,
@@ -113,7 +122,8 @@ export async function requireIdentityAdmin(
   const caller = await requirePrincipal(c);
   if (!caller.ok) return caller;
   const { value } = caller;
-  if (value.kind === 'root' || (value.kind === 'operator' && value.role === 'admin')) return ok(value);
+  if (value.kind === 'root' || (value.kind === 'operator' && value.role === 'admin'))
+    return namesNobody(c) ? err(NO_SUCH_USER) : ok(value);
   return err(
     value.kind === 'operator'
       ? ROLE_NOT_ALLOWED
@@ -128,7 +138,8 @@ export async function requireOperator(c: Context<JsonApiEnv>): Promise<Result<Pr
   const { value } = caller;
   if (!isOperator(value)) return err(problem(403, 'operator_only', 'Only an operator may do this.'));
   const isAllowed = value.kind !== 'operator' || mayOperate(value.role, c.req.method, c.req.path);
-  return isAllowed ? caller : err(ROLE_NOT_ALLOWED);
+  if (!isAllowed) return err(ROLE_NOT_ALLOWED);
+  return namesNobody(c) ? err(NO_SUCH_USER) : caller;
 }
 
 /** Requires a token with one of these scopes. Root has no scopes, so root is refused unless `rootToo` is set. */

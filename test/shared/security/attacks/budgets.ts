@@ -123,7 +123,7 @@ const XML_ATTACKS: readonly Attack[] = XML_DOCUMENTS.flatMap(([method, path, que
     return {
       name: `${method} ${path || '/'}?${query} with many ${what}`,
       attempt: (world) =>
-        sendSigned(world, world.mallory, method, `/mallory-own${path}`, {
+        sendSigned(world, world.mallory, method, `/mallory-own${path.replace('secret', 'mine')}`, {
           query: { [name]: value },
           headers: { 'content-md5': createHash('md5').update(body).digest('base64') },
           body,

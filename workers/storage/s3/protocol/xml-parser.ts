@@ -54,7 +54,7 @@ const VALUES_PER_ITEM_MAX = 10;
  * Characters that are parsed at once. They take a few milliseconds, and other requests run between two slices. An item has fewer: a key
  * of 1,024 bytes, fully escaped, has 6 KB.
  */
-const SLICE_LENGTH_MAX = 64 * 1024;
+const SLICE_LENGTH_MAX = 32 * 1024;
 
 export interface XmlList {
   readonly rootName: string;
