@@ -313,8 +313,11 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     expect(stored.filter((path) => !path.startsWith('/_/'))).toEqual([]);
     await page.context().setOffline(true);
     // The page opens only if its service worker was ready before.
-    await page.reload().catch(() => undefined);
-    expect(await page.content()).not.toMatch(/Private|For my eyes|leaver/);
+    const shown = await page.reload().then(
+      () => page.content(),
+      () => '',
+    );
+    expect(shown).not.toMatch(/Private|For my eyes|leaver/);
     await page.context().close();
   });
 

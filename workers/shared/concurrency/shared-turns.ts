@@ -1,11 +1,13 @@
 /**
  * Keeps accounts that cause much work from delaying others. The requests of an isolate share one thread, and a request with many steps,
- * such as a JMAP request of 32 calls, otherwise adds its steps before those of a request with one. So before each step, it waits for the
- * requests of accounts with fewer running requests, for a short time. All is in memory of the isolate: no call and no row.
+ * such as a JMAP request of 32 calls, otherwise adds its steps before those of a request with one. So before each step of an account with
+ * several requests, it waits for the requests of accounts with fewer, for a short time. All is in memory of the isolate: no call and no row.
  *
  * Waiting requests poll, because workerd treats a promise that another request resolves as a hang once that request has died.
  */
 
+/** Accounts with fewer running requests never wait, so that a busy isolate does not slow ordinary clients. */
+const FLOOD_REQUESTS = 4;
 /** Time after which a request no longer holds others up: it waits for a store, streams, or died. */
 const YIELDED_MS = 1_000;
 const POLL_MS = 4;
@@ -35,6 +37,7 @@ export class SharedTurns {
 
   #isAnyQuieter(account: string): boolean {
     const own = this.#running.get(account)?.size ?? 1;
+    if (own < FLOOD_REQUESTS) return false;
     const since = Date.now() - YIELDED_MS;
     for (const [other, requests] of this.#running) {
       if (other === account || requests.size >= own) continue;
