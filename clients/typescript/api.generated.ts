@@ -317,6 +317,7 @@ export interface AuditEntry {
       | "player"
       | "season"
       | "service"
+      | "share_link"
       | "suppression"
       | "token"
       | "user";
@@ -480,6 +481,45 @@ export interface StorageJob {
     reason: string;
     version_id?: string;
   }[];
+}
+
+export interface NewShareLink {
+  link_id: string;
+  bucket: string;
+  key: string | null;
+  prefix: string | null;
+  version_id: string | null;
+  has_password: boolean;
+  created_at: string;
+  expires_at: string;
+  /** Approximate beyond a hundred */
+  openings: number;
+  last_opened_at: string | null;
+  /** Shown only here */
+  url: string;
+}
+
+export interface ShareLink {
+  link_id: string;
+  bucket: string;
+  key: string | null;
+  prefix: string | null;
+  version_id: string | null;
+  has_password: boolean;
+  created_at: string;
+  expires_at: string;
+  /** Approximate beyond a hundred */
+  openings: number;
+  last_opened_at: string | null;
+}
+
+export interface SharedObjects {
+  data: {
+    key: string;
+    size: number;
+    last_modified: string;
+  }[];
+  next_cursor: string | null;
 }
 
 export interface StorageStats {
@@ -3286,6 +3326,8 @@ export namespace V1 {
         | "secrets.reseal"
         | "shard.rebuild"
         | "shard.replay"
+        | "share_link.create"
+        | "share_link.delete"
         | "slot.move"
         | "storage.doubt"
         | "storage.fsck"
@@ -3615,6 +3657,148 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = StorageJob;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name CreateShareLink
+   * @summary Make a link by which anybody who has it reads an object or a prefix
+   * @request POST:/v1/storage/links
+   * @secure
+   */
+  export namespace CreateShareLink {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 3
+       * @maxLength 63
+       */
+      bucket: string;
+      /**
+       * The object that the link opens
+       * @minLength 1
+       * @maxLength 1024
+       */
+      key?: string;
+      /**
+       * Or: the objects whose keys begin with it
+       * @maxLength 1024
+       */
+      prefix?: string;
+      /**
+       * Of `key`: this version; without it, the newest one
+       * @format uuid
+       */
+      version_id?: string;
+      /**
+       * At most a year. Default: 7 days
+       * @format date-time
+       */
+      expires_at?: string;
+      /**
+       * Whoever opens the link must know it
+       * @minLength 1
+       * @maxLength 200
+       */
+      password?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = NewShareLink;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name ListShareLinks
+   * @summary List your share links, the newest first; an operator sees all
+   * @request GET:/v1/storage/links
+   * @secure
+   */
+  export namespace ListShareLinks {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /** @maxLength 63 */
+      bucket?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: ShareLink[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name DeleteShareLink
+   * @summary End a share link at once
+   * @request DELETE:/v1/storage/links/{link_id}
+   * @secure
+   */
+  export namespace DeleteShareLink {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      linkId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * @description A browser gets a page that lists a prefix, and one that asks for the password. Programs send the password by Basic authentication, with any user name, and get the list as JSON.
+   * @tags storage
+   * @name OpenShareLink
+   * @summary Open a share link: the object as a download, or the objects of a prefix
+   * @request GET:/v1/shared/{secret}
+   */
+  export namespace OpenShareLink {
+    export type RequestParams = {
+      /** @maxLength 80 */
+      secret: string;
+    };
+    export type RequestQuery = {
+      /**
+       * Of a prefix: the object to download
+       * @maxLength 1024
+       */
+      key?: string;
+      /** @maxLength 2000 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = SharedObjects;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name UnlockShareLink
+   * @summary Send the password of a share link, as the page for it does
+   * @request POST:/v1/shared/{secret}
+   */
+  export namespace UnlockShareLink {
+    export type RequestParams = {
+      /** @maxLength 80 */
+      secret: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = any;
   }
 
   /**

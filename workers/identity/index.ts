@@ -90,11 +90,11 @@ export {
 } from './s3/s3-credentials.ts';
 export { authenticateS3Form } from './s3/s3-form-authentication.ts';
 export type { PayloadMode } from './s3/s3-payload-mode.ts';
-export { mintTemporaryKey, TEMPORARY_SECONDS_MAX, type TemporaryKey } from './s3/temporary-keys.ts';
-export { hashToken, mintKeptSecret } from './secrets/credentials.ts';
+export { hashToken, homeOfSecret, mintKeptSecret, mintSecret } from './secrets/credentials.ts';
 export type { SecretKeeper } from './secrets/master-key.ts';
 export { hashPassword, verifyPassword } from './secrets/passwords.ts';
 export { deriveSecret, openSecret, sealSecret } from './secrets/secrets.ts';
+export { mintTemporaryKey, TEMPORARY_SECONDS_MAX, type TemporaryKey } from './secrets/temporary-keys.ts';
 export { toOtpAuthUrl } from './secrets/totp.ts';
 export { createLoginStore } from './store/login-store.ts';
 export { createPasskeyStore, readPasswordRule } from './store/passkey-store.ts';

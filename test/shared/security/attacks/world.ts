@@ -197,6 +197,8 @@ async function furnishMailbox(world: World): Promise<Record<string, string>> {
     erasure: '00000000-0000-4000-8000-000000000000',
     hash: '0000000000000000',
     // A job id that does not exist. test/storage/security/jobs.test.ts tests jobs of another user.
+    link_id: '00000000-0000-4000-8000-000000000000',
+    secret: 'shr_none',
     job_id: '00000000-0000-4000-8000-000000000000',
     account_id: victim.userId,
     blob_id: `m${message.id}`,
