@@ -27,7 +27,7 @@ export interface Problem {
     path: string;
     message: string;
   }[];
-  challenges?: ("turnstile" | "recovery_code_mail")[];
+  challenges?: ("turnstile" | "proof_of_work" | "recovery_code_mail")[];
 }
 
 export interface Unavailable {
@@ -1038,6 +1038,11 @@ export interface Login {
    * @maxLength 2048
    */
   turnstile?: string;
+  /**
+   * Proof of work `minute.number`: SHA-256 of `tessera login`, the lower-case address (or `operator ` and the login) and the proof, one per line, begins with 19 zero bits. The minute is that of now since 1970.
+   * @maxLength 24
+   */
+  proof?: string;
   /** @maxLength 40 */
   mailed_code?: string;
   passkey?: PasskeyAssertion;
@@ -1257,6 +1262,8 @@ export interface Message {
   list_id: string | null;
   body: string;
   html: string | null;
+  /** Present if the bodies are too long for one answer: `body` is cut, and `html` is null. `…/raw` has all bytes. */
+  is_truncated?: true;
   headers: {
     message_id: string | null;
     in_reply_to: string | null;
@@ -3133,6 +3140,16 @@ export namespace V1 {
       /** @pattern ^\d{6}$ */
       totp?: string;
       passkey?: PasskeyAssertion;
+      /**
+       * @minLength 1
+       * @maxLength 2048
+       */
+      turnstile?: string;
+      /**
+       * Proof of work `minute.number`: SHA-256 of `tessera login`, the lower-case address (or `operator ` and the login) and the proof, one per line, begins with 19 zero bits. The minute is that of now since 1970.
+       * @maxLength 24
+       */
+      proof?: string;
     };
     export type RequestHeaders = {};
     export type ResponseBody = {

@@ -55,7 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'durable-objects/mail/contract/': ['workers/shared/pure/', 'workers/mail/domain/'],
   // The files directly in `web/` are the build and its measurements. They import nothing else.
   'web/': [],
-  'web/shared/': ['workers/shared/web/web-config.ts'],
+  'web/shared/': ['workers/shared/web/web-config.ts', 'workers/shared/web/proof-of-work.ts'],
   'web/docs/': WEB_CONTRACTS,
   'web/not-found/': WEB_CONTRACTS,
   'web/turnstile/': WEB_CONTRACTS,

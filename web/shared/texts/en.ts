@@ -67,6 +67,7 @@ export const en: Texts = {
     method_not_allowed: 'The server does not support this. Reload the page.',
     conflict: 'This was changed in the meantime. Reload and try again.',
     too_many: 'The list is full. Delete an entry first.',
+    answer_too_large: 'There is too much to show at once.',
     request_too_large: 'The request is too large. Select fewer items.',
     too_large: 'This is too large. {detail}',
     unsupported_media_type: 'The server does not accept this kind of file.',

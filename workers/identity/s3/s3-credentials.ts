@@ -2,7 +2,7 @@
 
 import { err, ok } from '../../shared/pure/result.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
-import { findDatabase } from '../../shared/stores/directories.ts';
+import { findDatabase, isPossibleUserId } from '../../shared/stores/directories.ts';
 import type { Source } from '../../shared/stores/replica.ts';
 import { toUser } from '../callers/authenticate.ts';
 import { opensObjects, type PolicyDocument, type Scope, type UserPrincipal } from '../principal.ts';
@@ -94,7 +94,8 @@ export interface S3User {
   readonly name: string;
 }
 
-export const findS3User = (env: Env, userId: string): Promise<S3User | null> => findUserById(env, userId);
+export const findS3User = async (env: Env, userId: string): Promise<S3User | null> =>
+  isPossibleUserId(env, userId) ? findUserById(env, userId) : null;
 
 /** @returns the users with this email address: one or none, because addresses are unique. */
 export async function findS3UsersByEmail(env: Env, email: string): Promise<readonly S3User[]> {

@@ -1,6 +1,7 @@
 /** JSON schemas of accounts. */
 import { z } from '@hono/zod-openapi';
 import { displayNameSchema } from '../../shared/json/display-name.ts';
+import { proofSchema, turnstileSchema } from '../../shared/web/challenge-solution.ts';
 import { isCommonPassword } from '../../shared/web/common-passwords.ts';
 import { authenticationResponseSchema } from '../../shared/web/passkey-json.ts';
 
@@ -26,9 +27,6 @@ export const nameSchema = displayNameSchema(
     .regex(/^[^\p{Cc}]*$/u, 'No control characters'),
 );
 
-/** Token of the Turnstile widget. Tokens of Cloudflare have at most 2,048 characters. */
-const turnstileSchema = z.string().min(1).max(2048);
-
 export const registerSchema = z
   .strictObject({
     email: z.string().max(320),
@@ -49,6 +47,7 @@ export const loginSchema = z
       .optional(),
     recovery_code: z.string().max(40).optional(),
     turnstile: turnstileSchema.optional(),
+    proof: proofSchema.optional(),
     mailed_code: z.string().max(40).optional(),
     passkey: authenticationResponseSchema.optional(),
   })

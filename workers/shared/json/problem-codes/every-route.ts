@@ -82,6 +82,11 @@ export const SHARED_CODES = {
     meaning: 'A list of limited length is full.',
     action: 'Delete an entry first; `detail` has the limit.',
   },
+  answer_too_large: {
+    statuses: [413],
+    meaning: 'The answer would have more than 10 MB.',
+    action: 'Ask for less, for example with a smaller `limit`.',
+  },
   request_too_large: {
     statuses: [413],
     meaning: 'The JSON of the request exceeds the limit of the route.',
