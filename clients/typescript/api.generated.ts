@@ -660,7 +660,7 @@ export interface LeaderboardEntry {
 
 export interface ScoreUpdate {
   /**
-   * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+   * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
    * @example "player-7f3a"
    */
   user_id: string;
@@ -789,7 +789,7 @@ export interface PlayerErasure {
 
 export interface BoardScoreUpdate {
   /**
-   * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+   * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
    * @example "player-7f3a"
    */
   user_id: string;
@@ -4184,7 +4184,7 @@ export namespace V1 {
   export namespace GetScore {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4219,7 +4219,7 @@ export namespace V1 {
   export namespace CorrectScore {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4260,7 +4260,7 @@ export namespace V1 {
   export namespace ErasePlayer {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4288,7 +4288,7 @@ export namespace V1 {
   export namespace ListNeighbors {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4359,7 +4359,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * Continues after this player, the last of a stream that was cut
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       after?: string;
@@ -4615,7 +4615,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4656,7 +4656,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4702,7 +4702,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4735,7 +4735,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4819,7 +4819,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * Continues after this player, the last of a stream that was cut
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       after?: string;
