@@ -39,6 +39,7 @@ const PERMISSIONS: readonly (readonly [RegExp, string])[] = [
   [/\/email\/routing\/rules/, 'Zone > Email Routing Rules > Edit'],
   [/\/email\/routing/, 'Zone > Zone Settings > Edit'],
   [/\/url_normalization/, 'Zone > Zone Settings > Edit'],
+  [/\/rulesets\/.*compression/, 'Zone > Response Compression > Edit'],
   [/\/rulesets/, 'Zone > Transform Rules > Edit'],
   [/\/dns_records/, 'Zone > DNS > Edit'],
   [/\/d1\//, 'Account > D1 > Edit'],

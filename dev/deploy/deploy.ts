@@ -39,7 +39,7 @@ import { type DeploySettings, readDeploySettings, readEnvFile, settingFilesOf } 
 import { teardown } from './teardown.ts';
 import { listPendingMigrations, prepareUpgrade, tagArguments } from './upgrade.ts';
 import { isCi, isTerminal, runWrangler, runWranglerOnTerminal } from './wrangler.ts';
-import { keepRawTargets, setUpMail } from './zone.ts';
+import { keepObjectsUncompressed, keepRawTargets, setUpMail } from './zone.ts';
 
 const options = readOptions();
 const files = settingFilesOf(process.env.DEPLOY_DIR || ROOT, options.environment);
@@ -225,6 +225,8 @@ async function deploy(
   const { APP_HOST = '', S3_HOST = '', RAW_TARGET_HEADER, MAIL_DOMAINS = '' } = settings.variables;
   // Set the rule of the zone before the Worker trusts the header, so that no client can set that header.
   if (RAW_TARGET_HEADER && S3_HOST) await keepRawTargets(account, S3_HOST, RAW_TARGET_HEADER);
+  const isStorageServed = (settings.variables.PRODUCTS ?? 'storage').includes('storage');
+  if (isStorageServed && S3_HOST) await keepObjectsUncompressed(account, S3_HOST);
   await release(account, plan, secrets, before);
   if (environment.SKIP_HEALTH !== '1') await checkHealth(plan.hosts, toOrigin);
   const isMailServed = (settings.variables.PRODUCTS ?? 'mail').includes('mail');

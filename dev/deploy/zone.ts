@@ -1,5 +1,5 @@
 /**
- * Optional settings of DNS zones: Email Routing and DNS records of the mail domains, and unchanged object keys for S3_HOST.
+ * Optional settings of DNS zones: Email Routing and DNS records of the mail domains, and unchanged objects and keys for S3_HOST.
  * Each step is skipped with a sentence and a link if the token lacks the right, or if it would replace an existing setting.
  */
 import { type ApiAccess, ApiError, callApi, DeployError, findZone, reasonOf, type Zone } from './cloudflare-api.ts';
@@ -134,9 +134,6 @@ async function listWanted(origin: string, domain: string, rootToken: string): Pr
   return hasKeys ? records : ask('POST', `${path}/dkim-keys`);
 }
 
-const RULE_REF = 'tessera_raw_target';
-const PHASE = 'http_request_late_transform';
-
 /**
  * Lets object keys with `.`, `..` and control characters reach the Worker as they were sent. Runs only if RAW_TARGET_HEADER is set,
  * because it changes the URL normalization of the whole zone.
@@ -161,16 +158,48 @@ interface Ruleset {
   readonly rules?: readonly { readonly ref?: string; readonly expression: string }[];
 }
 
+/** A rule of a zone. Each host has its own, so that staging and production can share a zone. */
+interface ZoneRule {
+  readonly ref: string;
+  readonly description: string;
+  readonly expression: string;
+  readonly action: string;
+  readonly action_parameters: object;
+}
+
+const refOf = (name: string, host: string): string => `${name}_${host.replaceAll(/[^a-z0-9]/gi, '_')}`;
+
 async function addTransformRule(access: ApiAccess, zone: Zone, host: string, header: string): Promise<Outcome> {
-  // Make a transform rule for each host, so that staging and production can share a zone.
-  const rule = {
-    ref: `${RULE_REF}_${host.replaceAll(/[^a-z0-9]/gi, '_')}`,
+  return await addRule(access, zone, 'http_request_late_transform', {
+    ref: refOf('tessera_raw_target', host),
     description: 'Tessera: the path as it was sent',
     expression: `http.host eq "${host}"`,
     action: 'rewrite',
     action_parameters: { headers: { [header]: { operation: 'set', expression: 'raw.http.request.uri' } } },
-  };
-  const entrypoint = `/zones/${zone.id}/rulesets/phases/${PHASE}/entrypoint`;
+  });
+}
+
+/**
+ * Keeps the edge from compressing objects: a compressed answer has no Content-Length and a weak ETag. The rule reaches signed requests
+ * too, whose answers carry no `no-transform`, because programs copy Cache-Control.
+ */
+export async function keepObjectsUncompressed(account: Account, host: string): Promise<void> {
+  const zone = await findZone(account.access, account.accountId, host);
+  const page = `https://dash.cloudflare.com/${account.accountId}/${zone.name}/rules/compression-rules`;
+  await attempt(`Compression rule of ${host}`, page, () =>
+    addRule(account.access, zone, 'http_response_compression', {
+      ref: refOf('tessera_uncompressed', host),
+      description: 'Tessera: objects as they are stored',
+      expression: `http.host eq "${host}" or ends_with(http.host, ".${host}")`,
+      action: 'compress_response',
+      action_parameters: { algorithms: [{ name: 'none' }] },
+    }),
+  );
+}
+
+/** Adds a rule to a phase of a zone, after the rules that are there. */
+async function addRule(access: ApiAccess, zone: Zone, phase: string, rule: ZoneRule): Promise<Outcome> {
+  const entrypoint = `/zones/${zone.id}/rulesets/phases/${phase}/entrypoint`;
   const ruleset = await callApi<Ruleset>(access, 'GET', entrypoint).catch((error: unknown) => {
     if (error instanceof ApiError && error.status === 404) return undefined;
     throw error;

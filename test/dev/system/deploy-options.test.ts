@@ -335,7 +335,11 @@ describe('mail and storage settings of the zone', () => {
     const queue = stage.cloudflare.state.queues.get('tessera-staging-mail-events');
     expect(stage.cloudflare.state.subscriptions).toMatchObject([{ destination: { queue_id: queue?.queue_id } }]);
     expect(stage.cloudflare.state.urlNormalization.scope).toBe('none');
-    expect(stage.cloudflare.state.rules).toMatchObject([
+    const { rules } = stage.cloudflare.state;
+    expect(rules.get('http_response_compression')).toMatchObject([
+      { action: 'compress_response', action_parameters: { algorithms: [{ name: 'none' }] } },
+    ]);
+    expect(rules.get('http_request_late_transform')).toMatchObject([
       {
         expression: `http.host eq "${HOSTS.S3_HOST}"`,
         action_parameters: {

@@ -65,6 +65,21 @@ describe.skipIf(!hasClient('rclone'))('rclone', () => {
   });
 });
 
+it.skipIf(!hasClient('rclone'))('rclone copies the stored Cache-Control, and adds nothing to it', async () => {
+  await clients.rclone('mkdir', 't:headers');
+  writeFileSync(file('page.txt'), 'text');
+  const cacheOf = async (key: string) =>
+    (await clients.aws('s3api', 'head-object', '--bucket', 'headers', '--key', key, '--query', 'CacheControl')).trim();
+  for (const [name, options, stored] of [
+    ['plain', [], 'null'],
+    ['cached', ['--cache-control', 'max-age=60'], '"max-age=60"'],
+  ] as const) {
+    await clients.aws('s3', 'cp', '--no-progress', ...options, file('page.txt'), `s3://headers/${name}`);
+    await clients.rclone('copyto', '-M', '--disable', 'copy', `t:headers/${name}`, `t:headers/${name}-copy`);
+    expect([await cacheOf(name), await cacheOf(`${name}-copy`)]).toEqual([stored, stored]);
+  }
+});
+
 describe.skipIf(!hasClient('restic'))('restic', () => {
   it('creates a repository, backs up, verifies all data and restores', async () => {
     mkdirSync(file('kept/deep'), { recursive: true });

@@ -5,6 +5,7 @@ import {
   newDatabase,
   type Script,
   type StoredDatabase,
+  type StoredRule,
   type StoredSubscription,
   ZONE_ID,
 } from './cloudflare-state.ts';
@@ -60,9 +61,9 @@ const ROUTES: readonly (readonly [RegExp, Handler])[] = [
   ],
   [/^GET \/zones\/[^/]+\/url_normalization$/, ({ state }) => ({ result: state.urlNormalization })],
   [/^PUT \/zones\/[^/]+\/url_normalization$/, setUrlNormalization],
-  [/^GET \/zones\/[^/]+\/rulesets\/phases\/http_request_late_transform\/entrypoint$/, findRules],
-  [/^PUT \/zones\/[^/]+\/rulesets\/phases\/http_request_late_transform\/entrypoint$/, setRules],
-  [/^POST \/zones\/[^/]+\/rulesets\/[^/]+\/rules$/, addRule],
+  [/^GET \/zones\/[^/]+\/rulesets\/phases\/([^/]+)\/entrypoint$/, findRules],
+  [/^PUT \/zones\/[^/]+\/rulesets\/phases\/([^/]+)\/entrypoint$/, setRules],
+  [/^POST \/zones\/[^/]+\/rulesets\/ruleset-([^/]+)\/rules$/, addRule],
   [/^GET \/A\/d1\/database$/, ({ state, url }) => page(url, [...state.databases.values()].map(toDatabase))],
   [/^POST \/A\/d1\/database$/, createDatabase],
   [/^GET \/A\/d1\/database\/([^/]+)$/, withDatabase((database) => ({ result: toDatabase(database) }))],
@@ -360,18 +361,18 @@ function setUrlNormalization({ state, body }: Call): ApiAnswer {
   return { result: state.urlNormalization };
 }
 
-const RULESET_ID = 'late-transform';
-function findRules({ state }: Pick<Call, 'state'>): ApiAnswer {
-  return state.rules ? { result: { id: RULESET_ID, rules: state.rules } } : { ...NOT_FOUND, code: 10003 };
+function findRules({ state, parts: [phase = ''] }: Pick<Call, 'state' | 'parts'>): ApiAnswer {
+  const rules = state.rules.get(phase);
+  return rules ? { result: { id: `ruleset-${phase}`, rules } } : { ...NOT_FOUND, code: 10003 };
 }
 
-function setRules({ state, body }: Call): ApiAnswer {
-  state.rules = parse<{ rules: CloudflareState['rules'] }>(body).rules;
-  return findRules({ state });
+function setRules(call: Call): ApiAnswer {
+  call.state.rules.set(call.parts[0] ?? '', parse<{ rules: StoredRule[] }>(call.body).rules);
+  return findRules(call);
 }
 
 function addRule(call: Call): ApiAnswer {
-  call.state.rules?.push(parse(call.body));
+  call.state.rules.get(call.parts[0] ?? '')?.push(parse(call.body));
   return findRules(call);
 }
 

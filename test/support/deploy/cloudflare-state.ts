@@ -66,6 +66,12 @@ export interface StoredDatabase {
   replication: string;
 }
 
+export interface StoredRule {
+  readonly ref?: string;
+  readonly expression: string;
+  readonly action_parameters: unknown;
+}
+
 export interface CloudflareState {
   readonly accounts: { id: string; name: string }[];
   /** Custom domains: the name of the Worker, by host name. */
@@ -94,7 +100,8 @@ export interface CloudflareState {
   usage: unknown;
   readonly emailRouting: { isEnabled: boolean; catchAll: { enabled: boolean; actions: unknown[] } };
   urlNormalization: { scope: string; type: string };
-  rules: { ref?: string; expression: string; action_parameters: unknown }[] | undefined;
+  /** Rules of the zone by phase. A phase without a ruleset is missing. */
+  readonly rules: Map<string, StoredRule[]>;
 }
 
 export const newScript = (): Script => ({
@@ -156,5 +163,5 @@ export const newState = (): CloudflareState => ({
   usage: null,
   emailRouting: { isEnabled: false, catchAll: { enabled: false, actions: [{ type: 'drop' }] } },
   urlNormalization: { scope: 'incoming', type: 'cloudflare' },
-  rules: undefined,
+  rules: new Map(),
 });

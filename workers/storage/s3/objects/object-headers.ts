@@ -121,8 +121,9 @@ export const acceptsCompression = (acceptedEncodings: string): boolean => COMPRE
 
 /**
  * Adds `no-transform` to Cache-Control, so that the edge does not compress the body: without `no-transform`, a client that accepts
- * gzip would get no Content-Length and a weak ETag. The stored Cache-Control stays as it is: HEAD and clients that accept no
- * compression, such as the AWS SDKs, get exactly that value.
+ * gzip would get no Content-Length and a weak ETag. The stored Cache-Control stays as it is: HEAD, clients that accept no
+ * compression, such as the AWS SDKs, and requests signed in the header get exactly that value, because programs such as rclone write it
+ * into their copies. For those, `npm run deploy` adds a rule to the zone.
  * https://developers.cloudflare.com/speed/optimization/content/compression/
  */
 export function forbidTransformation(headers: Headers, acceptedEncodings: string): void {

@@ -12,7 +12,7 @@ export const getObject: Operation = {
     const read = await prepareRead(context);
     if (!read.ok) return read;
     const { version, range, headers, status, length } = read.value;
-    forbidTransformation(headers, context.request.acceptedEncodings);
+    if (context.caller.via !== 'header') forbidTransformation(headers, context.request.acceptedEncodings);
     if (length === 0) return ok(answer(new Uint8Array(0), status, headers));
     const body = await context.engine.readVersion(version, range ?? undefined);
     return body.ok ? ok(answer(body.value, status, headers)) : err(toS3Error(body.error));
