@@ -55,6 +55,7 @@ export const DATABASES: Record<
       'workers/shared/collectors/schema.ts',
       'workers/shared/audit/audit-schema.ts',
       'workers/shared/stores/age-schema.ts',
+      'workers/shared/stores/verdict-schema.ts',
     ],
     withoutRowid: ['directory_change'],
     journaled: JOURNALED,

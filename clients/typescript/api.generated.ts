@@ -2338,7 +2338,7 @@ export interface JmapUpload {
 
 export namespace V1 {
   /**
-   * No description
+   * @description Answers from the last verdict about the stores, which cron makes each minute. With an operator's token, probes every store at once.
    * @tags service
    * @name GetHealth
    * @summary Whether every store answers and every setting is valid
@@ -3475,6 +3475,7 @@ export namespace V1 {
       rows_restored: number;
       changes_replayed: number;
       buckets_recovered: number;
+      finished: boolean;
     };
   }
 

@@ -78,7 +78,7 @@ async function upgrade(world: TrialWorld, known: Known): Promise<Facts> {
     const why = [...reasons].map(([reason, count]) => `${count} times ${reason}`).join('; ');
     throw new Error(`${traffic.failed} of ${traffic.requests} requests failed during the upgrade: ${why}`);
   }
-  return { ...traffic, health: await call(world, ['GET', '/v1/health'], undefined, { token: null }) };
+  return { ...traffic, health: await call(world, ['GET', '/v1/health']) };
 }
 
 /** Milliseconds from here: median and the highest but few of some samples. */

@@ -8,7 +8,7 @@ import { fill, plural } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
 import { useLoaded } from '../shared/use-loaded.ts';
-import { request, requestJson } from './token.ts';
+import { operator, request, requestJson } from './token.ts';
 import type { History } from './types.ts';
 
 const t = operatorTexts.problems;
@@ -119,8 +119,9 @@ async function findStorageProblems(): Promise<Problem[]> {
     }));
 }
 
-/** If a store does not answer, the status is 503, but the body is the same report. */
-const loadHealth = async (): Promise<Health> => (await fetch('/v1/health')).json();
+/** Probes the stores, because the caller is an operator. If one does not answer, the status is 503, but the body is the same report. */
+const loadHealth = async (): Promise<Health> =>
+  (await fetch('/v1/health', { headers: { authorization: `Bearer ${operator.get().token}` } })).json();
 
 async function loadProblems(config: WebConfig | null): Promise<{ version: string; problems: Problem[] }> {
   const [health, collectors, mail, storage] = await Promise.all([

@@ -2,11 +2,14 @@
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import { createRoutes, type JsonApiEnv } from '../shared/json/json-api.ts';
 import type { AllProducts } from '../shared/product.ts';
+import { findOperator } from './callers/guards.ts';
 import { createIdentityApi } from './iam/index.ts';
 import { createAuditApi } from './operators/audit-routes.ts';
 import { collectorsApi } from './operators/collector-routes.ts';
 import { createMetricsApi } from './operators/metrics-routes.ts';
 import { createOperatorApi } from './operators/operator-routes.ts';
+
+export { findOperator };
 
 export function createApi({ secrets, readGauges }: AllProducts): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();

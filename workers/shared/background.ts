@@ -1,5 +1,7 @@
 /** Passes cron runs and queue messages to the products that are served, and loads only their background work. */
-import { isServed, type Product } from './product.ts';
+import { findersOf, isServed, type Product } from './product.ts';
+import { unguardedEnv } from './stores/guarded-database.ts';
+import { judgeStores } from './stores/health-verdict.ts';
 import { logError } from './telemetry/log.ts';
 
 /** Runs the cron work of the products that are served. If one fails, the others still run. */
@@ -9,7 +11,13 @@ export async function runSchedules(
   env: Env,
   ctx: ExecutionContext,
 ): Promise<void> {
-  for (const product of products.filter((each) => isServed(env, each))) {
+  const served = products.filter((each) => isServed(env, each));
+  const work = await Promise.all(served.map((product) => product.work()));
+  // The databases are not guarded here: one that was put back is a finding.
+  await judgeStores(unguardedEnv(env), findersOf(work)).catch((error: unknown) =>
+    logError('schedule_failed', error, { product: 'health' }),
+  );
+  for (const product of served) {
     const { schedules = {} } = await product.work();
     for (const [name, run] of Object.entries(schedules))
       await run(controller, env, ctx).catch((error: unknown) => logError('schedule_failed', error, { product: name }));

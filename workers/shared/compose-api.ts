@@ -7,7 +7,8 @@ import { version } from '../../package.json';
 import { addHealth } from './json/health.ts';
 import { createJsonApi, type JsonApiEnv, refuseUnknownRoutes } from './json/json-api.ts';
 import { addApiDocument } from './json/openapi.ts';
-import { isServed, type Product } from './product.ts';
+import { findersOf, isServed, type Product } from './product.ts';
+import { ok } from './pure/result.ts';
 import { MisconfiguredError } from './settings/settings.ts';
 
 type Api = OpenAPIHono<JsonApiEnv>;
@@ -40,10 +41,8 @@ async function composeApi(products: readonly Product[], served: readonly Product
     Promise.all(products.map(({ work }) => work())),
   ]);
   const api = createJsonApi();
-  addHealth(api, version, {
-    findSilent: async (env) => (await Promise.all(work.map((each) => each.findSilent?.(env) ?? []))).flat(),
-    findWarnings: async (env) => (await Promise.all(work.map((each) => each.findWarnings?.(env) ?? []))).flat(),
-  });
+  const findOperator = loaded.find((each) => each.findOperator)?.findOperator ?? (async () => ok(false));
+  addHealth(api, version, findersOf(work), findOperator);
   const all = {
     secrets: allWork.flatMap(({ secrets }) => secrets ?? []),
     readGauges: async (env: Env) => (await Promise.all(work.map((each) => each.readGauges?.(env) ?? []))).flat(),

@@ -7,10 +7,11 @@
  */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { RevocationWitness, SecretKeeper, UserObligation } from '../identity/index.ts';
-import type { FindSilent, FindWarnings } from './json/health.ts';
+import type { FindOperator } from './json/health.ts';
 import type { JsonApiEnv } from './json/json-api.ts';
 import { settingsOf } from './settings/settings.ts';
 import type { ProductName } from './settings/settings-schema.ts';
+import type { Finders, FindSilent, FindWarnings } from './stores/health-findings.ts';
 import type { ReadGauges } from './telemetry/exposition.ts';
 import type { Operation } from './telemetry/prices.ts';
 
@@ -64,6 +65,8 @@ interface ProductQueue {
 /** What `workers/<product>/api.ts` exports. */
 export interface ProductApi {
   readonly createApi: (all: AllProducts) => OpenAPIHono<JsonApiEnv>;
+  /** Tells whether a caller is an operator. One product that is always served has it. */
+  readonly findOperator?: FindOperator;
 }
 
 /** What the API of identity needs of all products. */
@@ -99,6 +102,12 @@ const isAlwaysServed = (name: Product['name']): boolean => name === 'identity' |
 /** Whether the deployment serves a product. @throws MisconfiguredError if PRODUCTS is bad. */
 export const isServed = (env: Env, { name }: Product): boolean =>
   isAlwaysServed(name) || settingsOf(env).PRODUCTS.some((served) => served === name);
+
+/** Finds what the products that are served know about their health. */
+export const findersOf = (work: readonly ProductWork[]): Finders => ({
+  findSilent: async (env) => (await Promise.all(work.map((each) => each.findSilent?.(env) ?? []))).flat(),
+  findWarnings: async (env) => (await Promise.all(work.map((each) => each.findWarnings?.(env) ?? []))).flat(),
+});
 
 /** Whether a path is a page of the web app whose product is not served. @throws MisconfiguredError if PRODUCTS is bad. */
 export function isAbsentPage(products: readonly Product[], env: Env, pathname: string): boolean {

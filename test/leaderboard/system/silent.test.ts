@@ -67,7 +67,7 @@ it('stops posts and ranks of its own players, and affects no others', async () =
   expect((await get(`/v1/seasons/${before.season}/distribution`)).status).toBe(200);
   expect([...statuses].sort()).toEqual([200, 503]);
 
-  const health = await get('/v1/health');
+  const health = await server.call('GET', '/v1/health');
   expect([health.status, health.body.unavailable]).toEqual([
     503,
     [expect.stringMatching(new RegExp(`^LEADERBOARD_SHARD ${before.season}:[0-3]$`))],

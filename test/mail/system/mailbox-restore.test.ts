@@ -97,7 +97,7 @@ it('refuses a mailbox that was put back by name, and a replay brings back what w
   expect(refusal).toMatchObject({ status: 503, body: { code: 'store_older' } });
   expect(refusal.body.detail).toContain(`MAILBOX ${ann.userId}`);
   expect((await operate('restore', { bookmark })).body.code).toBe('replay_first');
-  const { warnings } = (await server.call('GET', '/v1/health', undefined, null)).body;
+  const { warnings } = (await server.call('GET', '/v1/health')).body;
   const message = 'was put back to an earlier state and has not been replayed';
   expect(warnings).toContainEqual({ name: `MAILBOX ${ann.userId}`, message });
   expect((await server.call('GET', '/v1/metrics')).body).toContain('tessera_mailboxes_older 1');
@@ -114,7 +114,7 @@ it('refuses a mailbox that was put back by name, and a replay brings back what w
   expect((await as(revoked.token, 'GET', '/v1/folders')).status).toBe(401);
   expect((await as(made.token, 'GET', '/v1/folders')).status).toBe(200);
   expect(await must('GET', `/v1/events?since=${state}`)).toMatchObject({ resync: true });
-  expect((await server.call('GET', '/v1/health', undefined, null)).body.status).toBe('ok');
+  expect((await server.call('GET', '/v1/health')).body.status).toBe('ok');
 
   // A sender that repeats mail which it was told is accepted stores nothing, and mail leaves once.
   expect((await offer('later')).status).toBe(202);

@@ -1,10 +1,11 @@
-/** Tests that `GET /v1/health` names each unhealthy part. */
+/** Tests that an operator's `GET /v1/health` names each unhealthy part. */
 import { createExecutionContext, env as testEnv } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { Mailbox } from '../../../durable-objects/mail/index.ts';
 import worker from '../../../workers/index.ts';
 
 const env = testEnv as unknown as Env & { readonly OBJECTS_2: D1Database };
+const { ROOT_TOKEN } = env;
 
 interface Report {
   readonly status: string;
@@ -13,9 +14,13 @@ interface Report {
   readonly warnings: readonly { readonly name: string; readonly message: string }[];
 }
 
-/** Reads the health of a deployment. @param changes to the bindings, variables and secrets; undefined removes one. */
+/** Probes a deployment with the token of root. @param changes to the bindings, variables and secrets; undefined removes one. */
 async function readHealth(changes: Record<string, unknown> = {}): Promise<Report & { httpStatus: number }> {
-  const request = new Request('http://localhost/v1/health') as Request<unknown, IncomingRequestCfProperties>;
+  const headers = { authorization: `Bearer ${ROOT_TOKEN}` };
+  const request = new Request('http://localhost/v1/health', { headers }) as Request<
+    unknown,
+    IncomingRequestCfProperties
+  >;
   const answer = await worker.fetch(request, { ...env, ...changes } as Env, createExecutionContext());
   return { httpStatus: answer.status, ...((await answer.json()) as Report) };
 }

@@ -8,7 +8,7 @@ let world: World;
 afterAll(() => world?.server[Symbol.asyncDispose]());
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
-const health = async () => (await world.server.call('GET', '/v1/health', undefined, null)).body;
+const health = async () => (await world.server.call('GET', '/v1/health')).body;
 
 /** Calls a route repeatedly until its answer says that the work is finished. */
 async function untilFinished(path: string, body: object = {}) {

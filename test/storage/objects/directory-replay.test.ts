@@ -10,7 +10,8 @@ import { restoreDirectoryRows } from '../../../workers/storage/engine/store/dire
 import { readDirectoryAge } from '../../../workers/storage/maintenance/directory-age.ts';
 import { replayDirectory } from '../../../workers/storage/maintenance/directory-journal.ts';
 import { keepDirectoryAge } from '../../../workers/storage/maintenance/directory-owner.ts';
-import { rebuildDirectory, snapshotDirectory } from '../../../workers/storage/maintenance/directory-snapshot.ts';
+import { rebuildDirectory } from '../../../workers/storage/maintenance/directory-rebuild.ts';
+import { snapshotDirectory } from '../../../workers/storage/maintenance/directory-snapshot.ts';
 import { copyRows, restoreRows } from './earlier-state.ts';
 import { makeEngine, put, value, wipe } from './harness.ts';
 import { call, makeIsolate } from './isolates.ts';

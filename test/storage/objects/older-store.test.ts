@@ -248,7 +248,7 @@ test('health, metrics and the answers name a restored shard', async () => {
   await later();
   await restore();
   const isolate = rawIsolate();
-  const health = await call(isolate, '/v1/health');
+  const health = await call(isolate, '/v1/health', { headers: ROOT });
   expect(health.status).toBe(503);
   expect((await health.json<{ unavailable: string[] }>()).unavailable).toContain(OLDER.slice(0, -1));
   const metrics = await (await call(isolate, '/v1/metrics', { headers: ROOT })).text();

@@ -254,7 +254,11 @@ test('health warns of missing copies and of the silent location, and answers 200
   at(locations, 2).state = 'down';
   await put(engine, bucket, 'x', patternOf(300_000));
   const ask = async () => {
-    const request = new Request('http://localhost/v1/health') as Request<unknown, IncomingRequestCfProperties>;
+    const headers = { authorization: `Bearer ${env.ROOT_TOKEN}` };
+    const request = new Request('http://localhost/v1/health', { headers }) as Request<
+      unknown,
+      IncomingRequestCfProperties
+    >;
     const answer = await worker.fetch(request, { ...env, ...bindings } as unknown as Env, createExecutionContext());
     const { warnings } = (await answer.json()) as { warnings: { name: string }[] };
     return [answer.status, ...warnings.map(({ name }) => name)];

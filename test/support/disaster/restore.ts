@@ -193,7 +193,7 @@ export class RestoredService {
   }
 
   async health(): Promise<Json> {
-    return (await this.server.call('GET', '/v1/health', undefined, null)).body;
+    return (await this.server.call('GET', '/v1/health')).body;
   }
 
   /** Follows the runbook: DIRECTORY first, then the shards. @param seconds limit of a request. */

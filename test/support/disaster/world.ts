@@ -214,7 +214,7 @@ export class World {
 
   /** Expects that all acknowledged data is present and that every product accepts writes. */
   async expectAll(): Promise<void> {
-    const { status, body } = await this.server.call('GET', '/v1/health', undefined, null);
+    const { status, body } = await this.server.call('GET', '/v1/health');
     expect([status, body.status], JSON.stringify(body)).toEqual([200, 'ok']);
     await this.expectObjects();
     await this.expectMail();

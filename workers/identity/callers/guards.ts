@@ -129,6 +129,13 @@ export async function requireOperator(c: Context<JsonApiEnv>): Promise<Result<Pr
   return isAllowed ? caller : err(ROLE_NOT_ALLOWED);
 }
 
+/** Tells whether the caller of an open route is an operator. A wrong credential is refused as on every route. */
+export async function findOperator(c: Context<JsonApiEnv>): Promise<Result<boolean, Problem>> {
+  const caller = await findBearer(c);
+  if (!caller.ok) return err(toProblem(caller.error));
+  return ok(caller.value !== null && isOperator(caller.value));
+}
+
 /** Requires a token with one of these scopes. Root has no scopes, so root is refused unless `rootToo` is set. */
 export async function requireScope(
   c: Context<JsonApiEnv>,

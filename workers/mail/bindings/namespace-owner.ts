@@ -8,7 +8,7 @@
  */
 import type { NamespaceOwner } from '../../../durable-objects/mail/contract/mailbox.ts';
 
-import { answersInTime } from '../../shared/json/health.ts';
+import { answersInTime } from '../../shared/stores/health-findings.ts';
 import { listLocations } from './blobs.ts';
 import { openMailbox } from './mailbox.ts';
 

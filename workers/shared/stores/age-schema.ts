@@ -1,4 +1,4 @@
-/** Tables of the age and the journal of a user database. */
+/** Tables of the age, the journal and the snapshot of a user database. */
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 export const age = sqliteTable('age', {
@@ -24,3 +24,13 @@ export const directoryChange = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.number, table.tableName, table.key] })],
 );
+
+/** Progress of the snapshot and of the rebuild of this database. It is in no snapshot. */
+export const directoryTask = sqliteTable('directory_task', {
+  /** `snapshot` or `rebuild`. */
+  name: text('name').primaryKey(),
+  /** Progress as JSON; null if none is under way. */
+  state: text('state'),
+  /** Time until which one worker has the task, in milliseconds since 1970 UTC. */
+  leaseUntil: integer('lease_until').notNull(),
+});

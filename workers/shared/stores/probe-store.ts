@@ -24,10 +24,18 @@ export interface Finding {
  * schema file here has it.
  */
 export async function readDatabaseState(database: D1Database): Promise<DatabaseState> {
-  const tables = await database.prepare("SELECT name FROM sqlite_master WHERE name = 'd1_migrations'").run();
-  const { results, meta } =
-    tables.results.length === 0 ? tables : await database.prepare('SELECT name FROM d1_migrations').run();
+  const { results, meta } = await readMigrations(database);
   return { migrations: results.map(({ name }) => String(name)), sizeBytes: meta.size_after };
+}
+
+/** Reads the names of the applied migrations. A database without tables has none. */
+async function readMigrations(database: D1Database): Promise<D1Result<Record<string, unknown>>> {
+  try {
+    return await database.prepare('SELECT name FROM d1_migrations').run();
+  } catch (error) {
+    if (!(error instanceof Error && /no such table/.test(error.message))) throw error;
+    return { ...(await database.prepare('SELECT 1 WHERE 0').run()), results: [] };
+  }
 }
 
 /** Judges the state of a database. @param name name of its binding. */

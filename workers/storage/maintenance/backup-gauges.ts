@@ -39,7 +39,7 @@ const GAUGES: readonly Gauge[] = [
     name: 'tessera_snapshot_age_seconds',
     help: 'Time since the newest snapshot of the database was finished.',
     ofShard: async (context, shard) => ageOf(context, (await findSnapshot(context, shard))?.manifest.finished_at),
-    ofDirectory: async (context) => ageOf(context, await findDirectorySnapshot(context)),
+    ofDirectory: async (context) => ageOf(context, (await findDirectorySnapshot(context))?.manifest.finished_at),
   },
   {
     name: 'tessera_copies_missing',

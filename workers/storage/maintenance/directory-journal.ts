@@ -33,6 +33,8 @@ const CHANGES_PER_PAGE = 500;
 const LARGE_CHANGES_PER_PAGE = 50;
 /** Maximum number of pages that a run writes. The next minute writes the others. */
 const PAGES_PER_RUN_MAX = 20;
+/** Pages after which a replay ends. A number has up to 20, and a page of a few tables some 20 queries, of which a run has 1,000. */
+const PAGES_PER_REPLAY_MAX = 20;
 const NUMBER_DIGITS = 12;
 /** Minutes for which the journal is kept. A number is at most one per minute, except after a doubt. */
 const KEPT_NUMBERS = 31 * 24 * 60;
@@ -95,19 +97,25 @@ async function removeOld(context: EngineContext, before: number): Promise<void> 
   }
 }
 
+interface Replayed {
+  readonly changes: number;
+  readonly pages: number;
+}
+
 /** Puts the pages of one number into the database. */
-async function replayNumber(context: EngineContext, folder: string, tables: readonly string[]): Promise<number> {
+async function replayNumber(context: EngineContext, folder: string, tables: readonly string[]): Promise<Replayed> {
   let changes = 0;
-  for (const key of await listMetadata(context, folder)) {
+  const keys = await listMetadata(context, folder);
+  for (const key of keys) {
     const page = await readMetadata<DirectoryPage>(context, key);
     if (page === null) throw new Error(`no location has an intact copy of ${key}`);
     changes += await replayDirectoryPage(context, page, tables);
   }
-  return changes;
+  return { changes, pages: keys.length };
 }
 
 /**
- * Replays the journal after a number.
+ * Replays the journal after a number, until it has replayed `PAGES_PER_REPLAY_MAX` pages.
  * @param mayContinue is called between numbers.
  * @returns the number of replayed changes, and whether the end was reached.
  */
@@ -118,12 +126,15 @@ export async function replayDirectoryJournal(
 ): Promise<{ readonly changes: number; readonly isDone: boolean }> {
   const tables = await listDirectoryTables(context);
   let changes = 0;
+  let pages = 0;
   for (const folder of await listMetadata(context, prefixOf(context), '/')) {
     const number = numberOf(context, folder);
     if (number <= after) continue;
-    changes += await replayNumber(context, folder, tables);
+    const replayed = await replayNumber(context, folder, tables);
+    changes += replayed.changes;
+    pages += Math.max(1, replayed.pages);
     await writeReplayed(context, number);
-    if (!mayContinue()) return { changes, isDone: false };
+    if (pages >= PAGES_PER_REPLAY_MAX || !mayContinue()) return { changes, isDone: false };
   }
   return { changes, isDone: true };
 }

@@ -1,143 +1,204 @@
 /**
- * Hourly snapshot of all tables of DIRECTORY, or of another user database, in every location, and the rebuild from it. Keys:
- * `snapshots/directory/<time>/<table>/<n>.json.gz`, and `manifest.json.gz` last. Keys of `DIRECTORY_3` begin with
- * `snapshots/directory-3/`.
+ * Snapshot of DIRECTORY, or of another user database, in every location. `directory-rebuild.ts` starts from it.
  *
- * A snapshot holds secrets encrypted with `MASTER_KEY`, and tokens and passwords as hashes.
+ * A full snapshot of all tables is written each day: `snapshots/directory/<time>/<table>/<n>.json.gz`, and `manifest.json.gz` last. Each
+ * hour between, `snapshots/directory/<time>-changes/` gets only the tables without a journal, and `changes.json.gz` last, which names the
+ * full snapshot. The journal has what changed in the others since then. Keys of `DIRECTORY_3` begin with `snapshots/directory-3/`.
  *
- * Gap: a rebuild loses changes since the snapshot, except buckets, which the shards know. A credential revoked since
- * then works again, and a new bucket has no policy. Prefer D1 Time Travel, which is exact to the minute.
+ * A snapshot is written in steps that continue each other, so it covers a span of time. The journal since its start supplies the changes
+ * during that time. It holds secrets encrypted with `MASTER_KEY`, and tokens and passwords as hashes.
+ *
+ * By design: version 0.2.0 knows no `changes.json.gz`, so its rebuild uses the full snapshot.
  */
 
 import { readNumber } from '../../shared/stores/age-store.ts';
 import { logInfo } from '../../shared/telemetry/log.ts';
 import { listMetadata, readMetadata, removeMetadata, writeMetadata } from '../engine/blobs/metadata-objects.ts';
 import type { EngineContext } from '../engine/model/context.ts';
-import type { Row } from '../engine/store/database.ts';
-import { forgetDirectoryChanges } from '../engine/store/directory-journal-store.ts';
 import {
-  alignDirectoryBuckets,
-  isDirectoryInUse,
+  listDirectoryColumns,
   listDirectoryTables,
+  listJournaledTables,
   readDirectoryPage,
-  restoreDirectoryRows,
 } from '../engine/store/directory-store.ts';
-import { levelDirectoryAge } from './directory-age.ts';
-import { levelGeneration } from './directory-generation.ts';
-import { replayDirectoryJournal } from './directory-journal.ts';
-import { beginRebuild, beginSnapshot, isRebuilding, snapshotsOf, takeOverSnapshots } from './directory-owner.ts';
+import { runDirectoryStep } from '../engine/store/directory-task-store.ts';
+import { nameOf, readDirectoryAge } from './directory-age.ts';
+import { beginSnapshot, snapshotsOf } from './directory-owner.ts';
 import { SnapshotRefused } from './snapshot-refused.ts';
 
-/** Number of hourly snapshots that are kept: two days. */
-const KEPT = 48;
+/** Age from which a new full snapshot is written. Cron looks once an hour. */
+const FULL_MS = 23.5 * 3_600_000;
+/** Age from which an unfinished snapshot is given up. */
+const UNFINISHED_MS = 20 * 3_600_000;
+/** Number of full snapshots that are kept, with those of the hours since the oldest of them. */
+const KEPT_FULL = 3;
+/** A table without a journal that has more pages is only in full snapshots. It has a row per mailbox, and mailboxes fill it again. */
+const PAGES_PER_HOUR_MAX = 100;
+const CHANGES = '-changes/';
 
-interface DirectoryManifest {
+export interface DirectoryManifest {
   readonly finished_at: number;
   /** Age of the database at the start of the snapshot. The journal has what changed since. */
   readonly number?: number;
   readonly pages: Readonly<Record<string, number>>;
   readonly rows: Readonly<Record<string, number>>;
+  /** Folder of the full snapshot that has the other tables. Absent in a full one. */
+  readonly base?: string;
 }
 
-const pageKey = (folder: string, table: string, page: number): string =>
+/** Progress of a snapshot. */
+interface SnapshotState {
+  readonly startedAt: number;
+  readonly folder: string;
+  readonly number: number;
+  readonly base?: string;
+  /** Tables that are not finished. The first one is being written. */
+  readonly tables: readonly string[];
+  /** `rowid` of the last row that was written of the first table. */
+  readonly after: number;
+  readonly pages: Readonly<Record<string, number>>;
+  readonly rows: Readonly<Record<string, number>>;
+}
+
+export const pageKey = (folder: string, table: string, page: number): string =>
   `${folder}${table}/${String(page).padStart(6, '0')}.json.gz`;
 
+const manifestKey = (folder: string): string =>
+  `${folder}${folder.endsWith(CHANGES) ? 'changes.json.gz' : 'manifest.json.gz'}`;
+
+export interface FoundSnapshot {
+  readonly folder: string;
+  readonly manifest: DirectoryManifest;
+}
+
+/** Finds the newest finished snapshot of the user database. @param isFull whether only full ones count. */
+export async function findDirectorySnapshot(context: EngineContext, isFull = false): Promise<FoundSnapshot | null> {
+  const folders = await listMetadata(context, snapshotsOf(context), '/');
+  for (const folder of folders.reverse().filter((each) => !(isFull && each.endsWith(CHANGES)))) {
+    const manifest = await readMetadata<DirectoryManifest>(context, manifestKey(folder));
+    if (manifest) return { folder, manifest };
+  }
+  return null;
+}
+
+interface SnapshotOptions {
+  /** Maximum number of pages that this step writes. Each is one query. */
+  readonly pagesMax: number;
+  /** Whether a full snapshot is written, whatever the age of the last one. */
+  readonly isFull?: boolean;
+}
+
 /**
- * Refuses a snapshot if DIRECTORY is empty, another database or an older copy, because the old snapshots must stay then.
- * @throws SnapshotRefused
+ * Writes at most `pagesMax` pages of the snapshot, and continues one that is unfinished.
+ * @returns the manifest once the snapshot is finished; `unfinished` if there is more; `under_way` if another worker writes it.
+ * @throws SnapshotRefused if the database is empty, another one or an older copy, because the old snapshots must stay then.
  */
+export async function directorySnapshotStep(
+  context: EngineContext,
+  { pagesMax, isFull = false }: SnapshotOptions,
+): Promise<DirectoryManifest | 'unfinished' | 'under_way'> {
+  let manifest: DirectoryManifest | null = null;
+  const outcome = await runDirectoryStep<SnapshotState>(context, 'snapshot', async (last) => {
+    const isKept = last !== null && context.now() - last.startedAt < UNFINISHED_MS;
+    const folder = isKept ? last.folder : null;
+    let state = folder === null ? await beginState(context, isFull) : (last as SnapshotState);
+    await requireTrusted(context, state.folder);
+    for (let page = 0; page < pagesMax && state.tables.length > 0; ) {
+      const written = await writeTable(context, state, pagesMax - page);
+      state = written.state;
+      page += written.queries;
+    }
+    if (state.tables.length > 0) return state;
+    manifest = await finish(context, state);
+    return null;
+  });
+  return outcome === 'under_way' ? outcome : (manifest ?? 'unfinished');
+}
+
+/** Writes a whole new full snapshot in one run. For databases whose pages one run can write. */
 export async function snapshotDirectory(context: EngineContext): Promise<DirectoryManifest> {
-  const folder = `${snapshotsOf(context)}${new Date(context.now()).toISOString()}/`;
+  await runDirectoryStep<SnapshotState>(context, 'snapshot', async () => null);
+  const manifest = await directorySnapshotStep(context, { pagesMax: Number.POSITIVE_INFINITY, isFull: true });
+  if (typeof manifest === 'string') throw new SnapshotRefused(`a snapshot of ${nameOf(context)} is being written`);
+  return manifest;
+}
+
+async function beginState(context: EngineContext, isFull: boolean): Promise<SnapshotState> {
+  const startedAt = context.now();
+  const time = `${snapshotsOf(context)}${new Date(startedAt).toISOString()}`;
+  const number = (await readNumber(context.directory, 'directory')) ?? 0;
+  const all = await listDirectoryTables(context);
+  const begun = { startedAt, after: 0, pages: {}, rows: {} };
+  const base = isFull ? null : await findDirectorySnapshot(context, true);
+  if (base?.manifest.number === undefined || startedAt - base.manifest.finished_at > FULL_MS)
+    return { ...begun, folder: `${time}/`, number, tables: all };
+  const journaled = await listJournaledTables(context);
+  const tables = all.filter((table) => !journaled.includes(table));
+  return { ...begun, folder: `${time}${CHANGES}`, number: base.manifest.number, base: base.folder, tables };
+}
+
+/** Refuses also a database that was put back while its snapshot was being written. It has the progress of that time. */
+async function requireTrusted(context: EngineContext, folder: string): Promise<void> {
   const doubt = await beginSnapshot(context, folder);
   if (doubt !== null) throw new SnapshotRefused(doubt);
-  const number = (await readNumber(context.directory, 'directory')) ?? 0;
-  const pages: Record<string, number> = {};
-  const rows: Record<string, number> = {};
-  for (const table of await listDirectoryTables(context)) {
-    pages[table] = 0;
-    rows[table] = 0;
-    for (let after: number | null = 0; after !== null; ) {
-      const page = await readDirectoryPage(context, table, after);
-      if (page.rows.length > 0) await writeMetadata(context, pageKey(folder, table, pages[table]++), page.rows);
-      rows[table] += page.rows.length;
-      after = page.next;
+  if (((await readNumber(context.directory, 'directory')) ?? 0) < (await readDirectoryAge(context)))
+    throw new SnapshotRefused(`${nameOf(context)} is an older copy than its number in the locations`);
+}
+
+/** Writes pages of the first table of the state. */
+async function writeTable(
+  context: EngineContext,
+  state: SnapshotState,
+  pagesMax: number,
+): Promise<{ readonly state: SnapshotState; readonly queries: number }> {
+  const [table = '', ...others] = state.tables;
+  const columns = await listDirectoryColumns(context, table);
+  const isEndless = state.base === undefined;
+  let { after } = state;
+  let pages = state.pages[table] ?? 0;
+  let rows = state.rows[table] ?? 0;
+  let queries = 1;
+  for (; queries < Math.max(2, pagesMax); ) {
+    const page = await readDirectoryPage(context, { table, columns }, after);
+    queries++;
+    if (page.rows.length > 0) await writeMetadata(context, pageKey(state.folder, table, pages++), page.rows);
+    rows += page.rows.length;
+    const isSkipped = !isEndless && pages > PAGES_PER_HOUR_MAX;
+    if (page.next === null || isSkipped) {
+      const found = isSkipped
+        ? {}
+        : { pages: { ...state.pages, [table]: pages }, rows: { ...state.rows, [table]: rows } };
+      return { state: { ...state, ...found, tables: others, after: 0 }, queries };
     }
+    after = page.next;
   }
-  const manifest = { finished_at: context.now(), number, pages, rows };
-  await writeMetadata(context, `${folder}manifest.json.gz`, manifest);
-  const folders = await listMetadata(context, snapshotsOf(context), '/');
-  for (const old of folders.slice(0, -KEPT)) await removeMetadata(context, old);
+  const kept = { pages: { ...state.pages, [table]: pages }, rows: { ...state.rows, [table]: rows } };
+  return { state: { ...state, ...kept, after }, queries };
+}
+
+async function finish(context: EngineContext, state: SnapshotState): Promise<DirectoryManifest> {
+  const { folder, number, base, pages, rows } = state;
+  const manifest = { finished_at: context.now(), number, pages, rows, ...(base === undefined ? {} : { base }) };
+  await writeMetadata(context, manifestKey(folder), manifest);
+  await removeOld(context);
   logInfo('directory_snapshot_written', {
     directory: context.directoryNumber,
+    full: base === undefined,
     users: rows.user ?? 0,
     buckets: rows.bucket ?? 0,
   });
   return manifest;
 }
 
-/** Finds the newest finished snapshot of the user database. @returns the time at which it was finished; undefined if there is none. */
-export async function findDirectorySnapshot(context: EngineContext): Promise<number | undefined> {
-  for (const folder of (await listMetadata(context, snapshotsOf(context), '/')).reverse()) {
-    const manifest = await readMetadata<DirectoryManifest>(context, `${folder}manifest.json.gz`);
-    if (manifest) return manifest.finished_at;
+async function removeOld(context: EngineContext): Promise<void> {
+  const folders = await listMetadata(context, snapshotsOf(context), '/');
+  const full: string[] = [];
+  for (const folder of [...folders].reverse()) {
+    if (folder.endsWith(CHANGES) || (await readMetadata(context, manifestKey(folder))) === null) continue;
+    full.push(folder);
+    if (full.length === KEPT_FULL) break;
   }
-}
-
-export interface DirectoryReport {
-  snapshot: string | null;
-  rows_restored: number;
-  /** Number of changes that came from the journal since the snapshot. */
-  changes_replayed: number;
-  /** Number of buckets that were not in the snapshot and came from the shards. */
-  buckets_recovered: number;
-}
-
-export type DirectoryOutcome =
-  | { readonly ok: true; readonly report: DirectoryReport }
-  | { readonly ok: false; readonly error: { readonly kind: 'not_empty' } };
-
-/** Ends a restored job that was open when the snapshot was written, because it may have been cancelled since. */
-const stopJob = (row: Row, now: number): Row =>
-  row.ended_at === null ? { ...row, state: 'failed', error: 'directory_rebuilt', ended_at: Math.trunc(now) } : row;
-
-/** Fills an empty DIRECTORY from its newest snapshot. An interrupted rebuild can be repeated. */
-export async function rebuildDirectory(context: EngineContext): Promise<DirectoryOutcome> {
-  if ((await isDirectoryInUse(context)) && !(await isRebuilding(context)))
-    return { ok: false, error: { kind: 'not_empty' } };
-  await beginRebuild(context);
-  const report: DirectoryReport = { snapshot: null, rows_restored: 0, changes_replayed: 0, buckets_recovered: 0 };
-  const tables = await listDirectoryTables(context);
-  for (const folder of (await listMetadata(context, snapshotsOf(context), '/')).reverse()) {
-    const manifest = await readMetadata<DirectoryManifest>(context, `${folder}manifest.json.gz`);
-    if (!manifest) continue;
-    report.snapshot = folder;
-    for (const table of tables) {
-      for (let page = 0; page < (manifest.pages[table] ?? 0); page++) {
-        const rows = await readMetadata<Row[]>(context, pageKey(folder, table, page));
-        if (rows === null) throw new Error(`no location has an intact copy of ${pageKey(folder, table, page)}`);
-        const restored = table === 'storage_job' ? rows.map((row) => stopJob(row, context.now())) : rows;
-        // The row `directory` of the table `collector` is not restored, because it records that a rebuild is in progress.
-        const kept = table === 'collector' ? restored.filter(({ name }) => name !== 'directory') : restored;
-        await restoreDirectoryRows(context, table, kept);
-        report.rows_restored += kept.length;
-      }
-    }
-    if (manifest.number !== undefined) {
-      const { changes } = await replayDirectoryJournal(context, manifest.number, () => true);
-      report.changes_replayed = changes;
-    }
-    break;
-  }
-  // Snapshot and journal have what the restored rows recorded as changes.
-  await forgetDirectoryChanges(context);
-  if (context.directoryNumber === 0) report.buckets_recovered = await alignDirectoryBuckets(context);
-  await levelGeneration(context);
-  await takeOverSnapshots(context);
-  await levelDirectoryAge(context);
-  logInfo('directory_rebuilt', {
-    directory: context.directoryNumber,
-    rows_restored: report.rows_restored,
-    buckets_recovered: report.buckets_recovered,
-  });
-  return { ok: true, report };
+  const oldest = full[KEPT_FULL - 1];
+  if (oldest === undefined) return;
+  for (const folder of folders) if (folder < oldest) await removeMetadata(context, folder);
 }

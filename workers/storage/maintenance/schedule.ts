@@ -19,7 +19,7 @@ import { selectRunnable } from '../engine/store/job-store.ts';
 import { isClaimed } from '../engine/store/journal-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from './collect.ts';
 import { keepDirectoryAge } from './directory-owner.ts';
-import { snapshotDirectory } from './directory-snapshot.ts';
+import { directorySnapshotStep } from './directory-snapshot.ts';
 import { sendEvents } from './events.ts';
 import { runJob } from './jobs.ts';
 import { writeJournal } from './journal.ts';
@@ -66,6 +66,8 @@ const VOLUMES_PER_RUN_MAX = 4;
 const SCRUB_BYTES_MAX = 16 * 1024 ** 3;
 const SCRUB_MS_MAX = 240_000;
 const SNAPSHOT_PAGES = 200;
+/** Pages of a user database, each with one query. With those of a table list and of the checks, a run stays below 1,000. */
+const DIRECTORY_PAGES = 400;
 const LEASE_MS = 300_000;
 /** Lease of a run that sends events. It is longer than such a run can take. */
 const EVENTS_LEASE_MS = 120_000;
@@ -227,9 +229,12 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
       return;
     case 'repair':
       return await scrubOne(context, task.shard, task.blob_id, emptyScrubReport());
-    case 'directory':
-      await snapshotDirectory(atDirectory(context, task.directory ?? 0));
+    case 'directory': {
+      const directory = atDirectory(context, task.directory ?? 0);
+      const outcome = await directorySnapshotStep(directory, { pagesMax: DIRECTORY_PAGES });
+      if (outcome === 'unfinished' && context.tasks) await context.tasks.send(task);
       return;
+    }
     case 'snapshot': {
       const isMore = await withLease(context, task.shard, 'snapshot', LEASE_MS, async () => {
         return (await snapshotStep(context, task.shard, SNAPSHOT_PAGES)) === null;

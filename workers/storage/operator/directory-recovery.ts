@@ -7,7 +7,7 @@ import { problem } from '../../shared/json/problem.ts';
 import { compareAgain } from '../../shared/stores/guarded-database.ts';
 import { atDirectory } from '../engine/model/context.ts';
 import { replayDirectory } from '../maintenance/directory-journal.ts';
-import { rebuildDirectory } from '../maintenance/directory-snapshot.ts';
+import { rebuildDirectory } from '../maintenance/directory-rebuild.ts';
 import { body, count, isWithin, json, maxSeconds, OPERATOR, recoveryContextOf } from './route.ts';
 
 const databaseSchema = z.coerce
@@ -50,12 +50,20 @@ const rebuildDirectoryRoute = createRoute({
         rows_restored: count,
         changes_replayed: count,
         buckets_recovered: count,
+        finished: z.boolean(),
       }),
-      'Restored rows and buckets',
+      'Restored rows and buckets so far. Call again while `finished` is false',
     ),
     ...problemResponses(400, 404, 409),
   },
 });
+
+const REBUILD_SECONDS = 20;
+
+const REFUSALS = {
+  not_empty: 'The database is in use. Only an empty database can be rebuilt.',
+  under_way: 'A rebuild of this database is already running.',
+} as const;
 
 export function addDirectoryRecoveryRoute(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(replayDirectoryRoute, async (c) => {
@@ -77,15 +85,16 @@ export function addDirectoryRecoveryRoute(api: OpenAPIHono<JsonApiEnv>): void {
     const context = recoveryContextOf(c);
     const { database } = c.req.valid('query');
     if (database >= context.directories.length) return sendProblem(c, problem(404, 'not_found', 'Database not found.'));
-    const outcome = await rebuildDirectory(atDirectory(context, database));
+    const outcome = await rebuildDirectory(atDirectory(context, database), isWithin(REBUILD_SECONDS));
     if (outcome.ok) {
+      const finished = outcome.isDone;
+      if (!finished) return c.json({ ...outcome.report, finished }, 200);
       await recordAudit(c, 'directory.rebuild', SERVICE, {
         rows_restored: outcome.report.rows_restored,
         directory: database,
       });
-      return c.json(outcome.report, 200);
+      return c.json({ ...outcome.report, finished }, 200);
     }
-    const detail = 'The database is in use. Only an empty database can be rebuilt.';
-    return sendProblem(c, problem(409, outcome.error.kind, detail));
+    return sendProblem(c, problem(409, outcome.error.kind, REFUSALS[outcome.error.kind]));
   });
 }

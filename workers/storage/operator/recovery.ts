@@ -4,8 +4,8 @@ import { recordAudit, SERVICE } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { compareAgain, isStoreOlder } from '../../shared/stores/guarded-database.ts';
-import { atDirectory } from '../engine/model/context.ts';
-import { snapshotDirectory } from '../maintenance/directory-snapshot.ts';
+import { atDirectory, type EngineContext } from '../engine/model/context.ts';
+import { directorySnapshotStep } from '../maintenance/directory-snapshot.ts';
 import { type RebuildReport, rebuildShard, replayShard } from '../maintenance/rebuild.ts';
 import { snapshotShard } from '../maintenance/snapshot.ts';
 import { SnapshotRefused } from '../maintenance/snapshot-refused.ts';
@@ -85,6 +85,17 @@ const REBUILD_REFUSALS = {
   not_empty: 'The database is in use. Only an empty database can be rebuilt.',
 } as const;
 
+/** Pages of a user database that a request writes. The queue writes those of a larger one. */
+const DIRECTORY_PAGES = 100;
+
+/** Writes a full snapshot of a user database, or begins it. @returns its manifest, or `finished: false`. */
+async function snapshotOrStart(context: EngineContext): Promise<Record<string, unknown>> {
+  const outcome = await directorySnapshotStep(context, { pagesMax: DIRECTORY_PAGES, isFull: true });
+  if (typeof outcome !== 'string') return { ...outcome };
+  await context.tasks?.send({ kind: 'directory', shard: 0, directory: context.directoryNumber });
+  return { finished: false };
+}
+
 export function addRecoveryRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(snapshotRoute, async (c) => {
     const context = recoveryContextOf(c);
@@ -94,7 +105,7 @@ export function addRecoveryRoutes(api: OpenAPIHono<JsonApiEnv>): void {
         shards.push({ ...(await snapshotShard(context, shard)) });
       const directories: Record<string, unknown>[] = [];
       for (const number of context.directories.keys())
-        directories.push({ ...(await snapshotDirectory(atDirectory(context, number))) });
+        directories.push(await snapshotOrStart(atDirectory(context, number)));
       const [directory = {}, ...further] = directories;
       await recordAudit(c, 'storage.snapshot', SERVICE, { shards: shards.length });
       return c.json({ shards, directory, further_directories: further }, 200);

@@ -15,7 +15,7 @@ const quote = (identifier: string): string => `"${identifier.replaceAll('"', '""
 
 const listTables = statement<Record<never, never>, { name: string }>(
   `SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' AND substr(name, 1, 4) <> '_cf_'
-   AND name NOT IN ('d1_migrations', 'age', 'directory_change') ORDER BY name`,
+   AND name NOT IN ('d1_migrations', 'age', 'directory_change', 'directory_task', 'health_verdict') ORDER BY name`,
 );
 const listColumns = statement<{ table: string }, Column>('SELECT name, type FROM pragma_table_info(:table)');
 
@@ -24,7 +24,7 @@ const listParents = statement<{ table: string }, { parent: string }>(
 );
 
 /**
- * Lists the names of the tables of DIRECTORY, without those of its age and its change records. Each table comes after those to which
+ * Lists the names of the tables of DIRECTORY, without those of its age, its change records, its tasks and verdicts on its health. Each table comes after those to which
  * its foreign keys refer.
  */
 export async function listDirectoryTables({ directory }: EngineContext): Promise<string[]> {
@@ -38,21 +38,31 @@ export async function listDirectoryTables({ directory }: EngineContext): Promise
   return [...ordered];
 }
 
+const listWithJournal = statement<Record<never, never>, { name: string }>(
+  "SELECT tbl_name AS name FROM sqlite_master WHERE type = 'trigger' AND name = 'journal_' || tbl_name || '_insert'",
+);
+
+/** Lists the names of the tables whose changes are in the journal. */
+export const listJournaledTables = async ({ directory }: EngineContext): Promise<string[]> =>
+  (await readAll(directory, listWithJournal, {})).map(({ name }) => name);
+
 const ROWS_PAGE = 1000;
 /** Rows of a table with BLOBs, which have up to 64 KB each. */
 const LARGE_ROWS_PAGE = 50;
 
+export const listDirectoryColumns = ({ directory }: EngineContext, table: string): Promise<Column[]> =>
+  readAll(directory, listColumns, { table });
+
 /**
- * Reads a page of a table of DIRECTORY.
+ * Reads a page of a table of DIRECTORY. One query.
  * @param after `rowid` of the last row of the previous page. @returns the rows, and the value of `after` for the next page; null at
  * the end.
  */
 export async function readDirectoryPage(
   context: EngineContext,
-  table: string,
+  { table, columns }: { readonly table: string; readonly columns: readonly Column[] },
   after: number,
 ): Promise<{ readonly rows: Row[]; readonly next: number | null }> {
-  const columns = await readAll(context.directory, listColumns, { table });
   const limit = hasBlob(columns) ? LARGE_ROWS_PAGE : ROWS_PAGE;
   const page = statement<{ after: number; limit: number }, Row>(
     `SELECT t.rowid AS row_id_, ${columns.map(toReadSql).join(', ')} FROM ${quote(table)} t WHERE t.rowid > :after
@@ -64,18 +74,33 @@ export async function readDirectoryPage(
   return { rows, next: results.length < limit || !last ? null : Number(last.row_id_) };
 }
 
-/** Restores rows, replacing existing ones with the same keys. Ignores columns that the table no longer has. */
+const listReferences = statement<{ table: string }, { column: string; parent: string; parent_column: string }>(
+  `SELECT "from" AS "column", "table" AS parent, "to" AS parent_column FROM pragma_foreign_key_list(:table)`,
+);
+
+/**
+ * Restores rows, replacing existing ones with the same keys. Ignores columns that the table no longer has. Leaves out rows whose parent
+ * is missing: a snapshot takes time, and a parent that was made or deleted meanwhile is in the journal with its rows. Three queries.
+ */
 export async function restoreDirectoryRows(context: EngineContext, table: string, rows: readonly Row[]): Promise<void> {
-  const columns = (await readAll(context.directory, listColumns, { table })).filter(
-    ({ name }) => rows[0] && name in rows[0],
-  );
+  const columns = (await listDirectoryColumns(context, table)).filter(({ name }) => rows[0] && name in rows[0]);
   if (columns.length === 0) return;
   const values = columns.map(toValueSql);
   const names = columns.map(({ name }) => quote(name)).join(', ');
-  const sql = `INSERT OR REPLACE INTO ${quote(table)}(${names}) SELECT ${values.join(', ')} FROM json_each(?1) a`;
-  await context.directory.batch(
-    toParameters(toHexRows(columns, rows)).map((parameter) => context.directory.prepare(sql).bind(parameter)),
+  const hasParent = (await readAll(context.directory, listReferences, { table })).flatMap(
+    ({ column, parent, parent_column }) => {
+      const value = values[columns.findIndex(({ name }) => name === column)];
+      const isThere = `EXISTS (SELECT 1 FROM ${quote(parent)} p WHERE p.${quote(parent_column)} = ${value})`;
+      return value === undefined ? [] : [`(${value} IS NULL OR ${isThere})`];
+    },
   );
+  const where = ['true', ...hasParent].join(' AND ');
+  const sql = `INSERT OR REPLACE INTO ${quote(table)}(${names}) SELECT ${values.join(', ')} FROM json_each(?1) a WHERE ${where}`;
+  await context.directory.batch([
+    ...toParameters(toHexRows(columns, rows)).map((parameter) => context.directory.prepare(sql).bind(parameter)),
+    // Snapshot and journal have what the restored rows recorded as changes.
+    context.directory.prepare('DELETE FROM directory_change'),
+  ]);
 }
 
 const findAnyRow = statement<Record<never, never>, { found: number }>(
