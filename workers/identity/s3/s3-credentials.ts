@@ -9,10 +9,10 @@ import { opensObjects, type PolicyDocument, type Scope, type UserPrincipal } fro
 import { findIn, type IdentityGeneration } from '../revocations.ts';
 import { hashToken, homeOfAccessKey, homeOfSecret } from '../secrets/credentials.ts';
 import { openSecret } from '../secrets/secrets.ts';
+import { openTemporaryKey } from '../secrets/temporary-keys.ts';
 import { type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
 import { findUserByEmail, findUserById } from '../users/users.ts';
 import type { S3Credentials } from './s3-authentication.ts';
-import { openTemporaryKey } from './temporary-keys.ts';
 
 /** The session policy of a temporary key that has all rights of its parent. */
 const UNLIMITED: PolicyDocument = { Version: '2012-10-17', Statement: { Effect: 'Allow', Action: '*', Resource: '*' } };

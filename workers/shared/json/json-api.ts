@@ -115,7 +115,9 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
       logError('upgrade_pending', error, { request_id: c.get('requestId') });
       return sendProblem(c, problem(503, 'upgrade_pending', undefined, { retryAfterSeconds: UPGRADE_SECONDS }));
     }
-    logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
+    // The path of a share link is a secret.
+    const path = c.req.path.replace(/\/shr_[^/]*/, '/shr_…');
+    logError('unhandled', error, { request_id: c.get('requestId'), path, method: c.req.method });
     return sendProblem(c, problem(500, 'internal_error'));
   });
   return app;
