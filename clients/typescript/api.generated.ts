@@ -701,7 +701,7 @@ export interface LeaderboardEntry {
 
 export interface ScoreUpdate {
   /**
-   * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+   * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
    * @example "player-7f3a"
    */
   user_id: string;
@@ -830,7 +830,7 @@ export interface PlayerErasure {
 
 export interface BoardScoreUpdate {
   /**
-   * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+   * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
    * @example "player-7f3a"
    */
   user_id: string;
@@ -4675,7 +4675,7 @@ export namespace V1 {
   export namespace GetScore {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4710,7 +4710,7 @@ export namespace V1 {
   export namespace CorrectScore {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4751,7 +4751,7 @@ export namespace V1 {
   export namespace ErasePlayer {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4779,7 +4779,7 @@ export namespace V1 {
   export namespace ListNeighbors {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4850,7 +4850,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * Continues after this player, the last of a stream that was cut
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       after?: string;
@@ -5106,7 +5106,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -5147,7 +5147,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -5193,7 +5193,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -5226,7 +5226,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -5310,7 +5310,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * Continues after this player, the last of a stream that was cut
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       after?: string;
