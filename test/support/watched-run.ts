@@ -19,7 +19,7 @@ export interface WatchLimits {
   readonly checkMs: number;
 }
 
-const LIMITS: WatchLimits = { stallMs: 8 * 60_000, endMs: 60_000, checkMs: 5_000 };
+const LIMITS: WatchLimits = { stallMs: 8 * 60_000, endMs: 20_000, checkMs: 5_000 };
 
 /** Limit of failed files that are run again. If more fail, timing is not the reason. */
 const REPEATED_FILES_MAX = 4;
