@@ -224,7 +224,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: "sql.exec(`UPDATE message_content SET attachments = '[]' WHERE position = ?`, message.position);",
     to: '',
     harm: 'undo send deletes the files of the new draft',
-    tests: mail('edges'),
+    tests: mail('edges', 'background-ring'),
   },
   {
     id: 'M08',
@@ -266,7 +266,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: "logError('incoming_insert_failed', error);",
     to: "logError('incoming_insert_failed', error);\n    await removeRaw();",
     harm: 'a message is accepted without its bytes',
-    tests: mail('receiving-faults'),
+    tests: mail('receiving-faults', 'background-ring'),
   },
   {
     id: 'T03',
@@ -294,7 +294,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: "if (report.envelopeFrom !== '') await sendReport(env, report);\n    await mailbox.finishReport(report);",
     to: "await mailbox.finishReport(report);\n    if (report.envelopeFrom !== '') await sendReport(env, report);",
     harm: 'a crash loses the report',
-    tests: mail('leases', 'reports'),
+    tests: mail('leases', 'reports', 'background-ring'),
   },
   {
     id: 'T14',
@@ -316,6 +316,34 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     to: "if (!opened) return ok({ outcome: 'refused' } as never);",
     harm: 'accepted mail is given up instead of waiting',
     tests: mail('receiving-faults'),
+  },
+  {
+    id: 'P01',
+    from: 'if (Date.now() + TIMEOUT_MS > endsAt) break;',
+    to: '',
+    harm: 'a device gets the same push from two workers',
+    tests: mail('two-workers'),
+  },
+  {
+    id: 'P02',
+    from: 'if (!isLate) memory.pushedUntil = 0;',
+    to: 'memory.pushedUntil = 0;',
+    harm: 'a late worker ends the lease of another one',
+    tests: mail('two-workers'),
+  },
+  {
+    id: 'P03',
+    from: 'pushed_state = max(pushed_state, ifnull(:state, 0))',
+    to: 'pushed_state = ifnull(:state, pushed_state)',
+    harm: 'a late result makes a device get an old push again',
+    tests: mail('two-workers'),
+  },
+  {
+    id: 'D01',
+    from: 'WHERE name = :name AND lease_until = :until',
+    to: 'WHERE name = :name AND :until > 0',
+    harm: 'a late worker takes the snapshot of DIRECTORY back to its own step',
+    tests: storage('directory-steps'),
   },
   {
     id: 'I03',

@@ -222,14 +222,21 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.read((sql, { userId }, now) => {
       if (memory.pushedUntil > now) return ok([]);
       const due = listDuePushes(sql, userId, now);
-      if (due.length > 0) memory.pushedUntil = now + due.length * leaseMs;
-      return ok(due);
+      if (due.length === 0) return ok(due);
+      const leaseUntil = now + due.length * leaseMs;
+      memory.pushedUntil = leaseUntil;
+      return ok(due.map((push) => ({ ...push, leaseUntil })));
     });
   }
 
   async recordPushes(pushes: readonly DuePush[], outcomes: readonly PushOutcome[]): Promise<Result<void, NoMailbox>> {
-    this.transactions.memory.pushedUntil = 0;
-    return this.transactions.write((sql, _, now) => ok(recordPushes(sql, pushes, outcomes, now)));
+    const { memory } = this.transactions;
+    const leaseUntil = pushes[0]?.leaseUntil;
+    // A worker whose lease ended must not end that of the next one, nor fail what the next one sent.
+    const isLate = leaseUntil !== undefined && leaseUntil !== memory.pushedUntil;
+    if (!isLate) memory.pushedUntil = 0;
+    const recorded = isLate ? outcomes.filter(({ result }) => result !== 'failed') : outcomes;
+    return this.transactions.write((sql, _, now) => ok(recordPushes(sql, pushes, recorded, now)));
   }
 }
 

@@ -33,6 +33,8 @@ export interface DuePush {
   readonly body: string | null;
   /** State to record as pushed; null if this push only carries a verification code. */
   readonly state: number | null;
+  /** End of the lease under which the worker has it. Absent in the answer of an object of 0.2.0. */
+  readonly leaseUntil?: number;
 }
 
 export interface PushOutcome {

@@ -174,7 +174,7 @@ export function nextPushAt(sql: SqlStorage, now: number): number | null {
 }
 
 const markDone = statement<{ id: string; state: number | null }>(
-  `UPDATE push_subscription SET failures = 0, is_code_sent = 1, pushed_state = ifnull(:state, pushed_state)
+  `UPDATE push_subscription SET failures = 0, is_code_sent = 1, pushed_state = max(pushed_state, ifnull(:state, 0))
    WHERE subscription_id = :id`,
 );
 const markFailed = statement<{ id: string; nextAt: number }>(

@@ -1,4 +1,4 @@
-/** Leases of mail: outbox, reports, incoming mail and snapshots, each with a worker that is too late (`two-workers.ts`). */
+/** Leases of mail: outbox, reports, incoming mail, pushes and snapshots, each with a worker that is too late (`two-workers.ts`). */
 import { env as bindings } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { registerAccount } from '../../../workers/mail/accounts/accounts.ts';
@@ -8,6 +8,7 @@ import { processIncoming } from '../../../workers/mail/inbound/process/process-i
 import { sendDue } from '../../../workers/mail/outbound/send-due.ts';
 import { sendReports } from '../../../workers/mail/outbound/send-reports.ts';
 import { submitMessage } from '../../../workers/mail/outbound/submission/submit-message.ts';
+import { sendPushes } from '../../../workers/mail/push/send-push.ts';
 import { createEmailService, type EmailServiceStandIn } from '../../support/mail/email-service.ts';
 import {
   expectLateWorkerHarmless,
@@ -41,7 +42,12 @@ async function makeSender(service: EmailServiceStandIn) {
   const env = { ...bindings, EMAIL: service.binding, MAIL_HOLD_SECONDS: '0', MAIL_HINTS: 'lost' } as unknown as Env;
   const email = `${crypto.randomUUID()}@example.test`;
   const request = { email, password: 'correct horse battery', name: 'Ann' };
-  const account = await registerAccount(env, request, { client: 'unknown', url: 'http://localhost/' }, Date.now());
+  const account = await registerAccount(
+    env,
+    request,
+    { client: crypto.randomUUID(), url: 'http://localhost/' },
+    Date.now(),
+  );
   const { userId } = value(account);
   return { env, sender: { userId, name: 'Ann', email }, mailbox: openMailbox(env, userId) };
 }
@@ -131,4 +137,55 @@ it('a failure is reported once', async () => {
     },
   });
   expect(cases).toBeGreaterThan(2);
+});
+
+it('a state is pushed once to each device, and a late worker neither takes it back nor ends the lease of another', async () => {
+  const cases = await expectLateWorkerHarmless({
+    makeScene: async () => {
+      const made = await makeSender(createEmailService());
+      const device = { deviceClientId: 'd', keys: null, types: null, isVerified: true, code: 'c' };
+      const expiresAt = Date.now() + 1e9;
+      for (const name of ['phone', 'tablet']) {
+        const url = `https://push.example.com/${name}`;
+        value(await made.mailbox.insertPushSubscription('a session', { ...device, id: name, url, expiresAt }));
+      }
+      value(await made.mailbox.createFolder('A change'));
+      const pushed: string[] = [];
+      vi.spyOn(globalThis, 'fetch').mockImplementation(async (url, init) => {
+        pushed.push(`${String(url)} ${String(init?.body)}`);
+        return new Response(null, { status: 201 });
+      });
+      return { ...made, pushed };
+    },
+    work: ({ env, sender }, intercept) => sendPushes(interceptMailboxes(env, intercept), sender.userId),
+    expire,
+    check: async ({ pushed }, where) => {
+      expect(new Set(pushed).size, where).toBe(2);
+      // Both were pushed before the lease ended, and only the record of it came late.
+      expect(pushed.length, where).toBeLessThanOrEqual(where.includes('recordPushes') ? 4 : 2);
+    },
+  });
+  expect(cases).toBeGreaterThan(2);
+});
+
+it('a late result of a push neither ends the lease of another worker nor takes a newer state back', async () => {
+  const { mailbox } = await makeSender(createEmailService());
+  const expiresAt = Date.now() + 1e9;
+  const about = { deviceClientId: 'd', keys: null, types: null, isVerified: true, code: 'c', expiresAt };
+  value(await mailbox.insertPushSubscription('a session', { ...about, id: 'phone', url: 'https://push.example.com/' }));
+  const done = [{ id: 'phone', result: 'done' }] as const;
+  value(await mailbox.createFolder('One'));
+  const first = value(await mailbox.claimPushes(1_000));
+  expire();
+  value(await mailbox.createFolder('Two'));
+  const second = value(await mailbox.claimPushes(1_000));
+  await mailbox.recordPushes(first, done);
+  value(await mailbox.createFolder('Three'));
+  expect(value(await mailbox.claimPushes(1_000))).toEqual([]);
+  await mailbox.recordPushes(second, done);
+  const third = value(await mailbox.claimPushes(1_000));
+  await mailbox.recordPushes(third, done);
+  await mailbox.recordPushes(second, done);
+  expire();
+  expect(value(await mailbox.claimPushes(1_000))).toEqual([]);
 });

@@ -32,11 +32,17 @@ let known: { readonly name: string; readonly key: VapidKey } | null = null;
 /** Sends the due pushes one at a time, because a user has few devices and an invocation has few connections. */
 export async function sendPushes(env: Env, userId: string): Promise<void> {
   const mailbox = openMailbox(env, userId);
+  const startedAt = Date.now();
   const due = await mailbox.claimPushes(TIMEOUT_MS + MARGIN_MS);
   if (!due.ok || due.value.length === 0) return;
+  const endsAt = startedAt + due.value.length * (TIMEOUT_MS + MARGIN_MS);
   const vapid = await readVapidKey(env);
   const outcomes: PushOutcome[] = [];
-  for (const push of due.value) outcomes.push({ id: push.id, result: await sendPush(env, push, vapid) });
+  for (const push of due.value) {
+    // The lease ends, so another worker sends the rest.
+    if (Date.now() + TIMEOUT_MS > endsAt) break;
+    outcomes.push({ id: push.id, result: await sendPush(env, push, vapid) });
+  }
   await mailbox.recordPushes(due.value, outcomes);
 }
 
