@@ -92,13 +92,13 @@ export function ObjectLinks({ accessKey, bucket, name, versionId }: Props) {
 function LinkList({ links, onEnd }: { links: readonly ShareLink[]; onEnd: (id: string) => void }) {
   if (links.length === 0) return null;
   return (
-    <ul className="plain stack" aria-label={t.links}>
+    <ul className="link-list stack" aria-label={t.links}>
       {links.map((link) => (
         <li key={link.link_id} className="row wrap small">
           <span>
             {fill(link.has_password ? t.linkWithPassword : t.linkOpen, { date: formatDateTime(link.expires_at) })}
             {' · '}
-            {fill(t.linkOpenings, { count: formatCount(link.openings) })}
+            {link.openings === 0 ? t.linkUnopened : fill(t.linkOpenings, { count: formatCount(link.openings) })}
           </span>
           <button type="button" onClick={() => onEnd(link.link_id)}>
             {t.endLink}
