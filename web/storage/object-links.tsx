@@ -92,9 +92,9 @@ export function ObjectLinks({ accessKey, bucket, name, versionId }: Props) {
 function LinkList({ links, onEnd }: { links: readonly ShareLink[]; onEnd: (id: string) => void }) {
   if (links.length === 0) return null;
   return (
-    <ul className="link-list stack" aria-label={t.links}>
+    <ul className="file-rows" aria-label={t.links}>
       {links.map((link) => (
-        <li key={link.link_id} className="row wrap small">
+        <li key={link.link_id} className="small">
           <span>
             {fill(link.has_password ? t.linkWithPassword : t.linkOpen, { date: formatDateTime(link.expires_at) })}
             {' · '}
