@@ -38,7 +38,7 @@ function toList(part: StoredPart): unknown {
 function normalize(list: unknown): unknown {
   if (!Array.isArray(list)) return list;
   const isPairs = list.length % 2 === 0 && list.length > 0 && list.every((each) => typeof each === 'string');
-  const isParameters = isPairs && /^[a-z0-9*-]+$/i.test(list[0]) && !['de'].includes(list[0]);
+  const isParameters = isPairs && /^[a-z0-9*-]+$/i.test(String(list[0])) && list[0] !== 'de';
   if (!isParameters) return list.map(normalize);
   const values: Record<string, string> = {};
   for (let at = 0; at < list.length; at += 2) values[String(list[at])] = String(list[at + 1]);
