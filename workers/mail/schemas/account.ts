@@ -73,12 +73,9 @@ export const profileSchema = z
     has_password: z.boolean(),
     password_needs_passkey: z.boolean(),
     security_review: z.boolean().openapi({ description: 'Whether `GET /v1/me/security-review` waits for the user' }),
-    mail_programs: z
-      .object({ host: z.string(), imap_port: z.int(), submission_port: z.int() })
-      .nullable()
-      .openapi({
-        description: 'The bridge that programs of IMAP and SMTP use, both over TLS; null if none is offered.',
-      }),
+    mail_programs: z.object({ host: z.string(), imap_port: z.int(), submission_port: z.int() }).nullable().openapi({
+      description: 'The bridge that programs of IMAP and SMTP use, both over TLS; null if none is offered.',
+    }),
     state: z.string(),
     created_at: z.string(),
   })
