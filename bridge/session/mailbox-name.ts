@@ -30,25 +30,28 @@ function fromBase64(base64: string): string | null {
   return run.length > 0 && run.isWellFormed() ? run : null;
 }
 
-const SYSTEM_FLAGS: Readonly<Record<string, string>> = {
-  $seen: '\\Seen',
-  $answered: '\\Answered',
-  $flagged: '\\Flagged',
-  $deleted: '\\Deleted',
-  $draft: '\\Draft',
-};
-const KEYWORDS_BY_FLAG: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(SYSTEM_FLAGS).map(([keyword, flag]) => [flag.toLowerCase(), keyword]),
+const SYSTEM_FLAGS: ReadonlyMap<string, string> = new Map([
+  ['$seen', '\\Seen'],
+  ['$answered', '\\Answered'],
+  ['$flagged', '\\Flagged'],
+  ['$deleted', '\\Deleted'],
+  ['$draft', '\\Draft'],
+]);
+const KEYWORDS_BY_FLAG: ReadonlyMap<string, string> = new Map(
+  [...SYSTEM_FLAGS].map(([keyword, flag]) => [flag.toLowerCase(), keyword]),
 );
-export const SYSTEM_FLAG_NAMES: readonly string[] = Object.values(SYSTEM_FLAGS);
+export const SYSTEM_FLAG_NAMES: readonly string[] = [...SYSTEM_FLAGS.values()];
 /** Spelling that mail programs compare with, although keywords have no case. */
-const SPELLINGS: Readonly<Record<string, string>> = { $forwarded: '$Forwarded', $mdnsent: '$MDNSent' };
+const SPELLINGS: ReadonlyMap<string, string> = new Map([
+  ['$forwarded', '$Forwarded'],
+  ['$mdnsent', '$MDNSent'],
+]);
 const ATOM = /^[!#$&'+,\-./0-9:;<=>?@A-Z[^_`a-z|}~]+$/;
 
 /** @returns the flag of a keyword. A label that is no atom is encoded like a name. */
 export const toFlag = (keyword: string): string =>
-  SYSTEM_FLAGS[keyword] ??
-  SPELLINGS[keyword] ??
+  SYSTEM_FLAGS.get(keyword) ??
+  SPELLINGS.get(keyword) ??
   (ATOM.test(keyword) && !keyword.includes('&') ? keyword : encodeLabel(keyword));
 
 /** Characters of a flag that are no atom characters travel encoded too, so that each label comes back as it was. */
@@ -57,7 +60,7 @@ const encodeLabel = (label: string): string =>
 
 /** @returns the keyword of a flag; null for flags that cannot be stored, such as `\Recent`. */
 export function toKeyword(flag: string): string | null {
-  const system = KEYWORDS_BY_FLAG[flag.toLowerCase()];
+  const system = KEYWORDS_BY_FLAG.get(flag.toLowerCase());
   if (system) return system;
   if (flag.startsWith('\\') || !ATOM.test(flag)) return null;
   return (decodeName(flag) ?? flag).toLowerCase();

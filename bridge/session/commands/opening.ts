@@ -16,7 +16,7 @@ export interface LogInOptions {
 }
 
 const CONNECTIONS_PER_TOKEN_MAX = 20;
-/** Each is used by a program that was tried: docs/mail-programs.md says by which. */
+/** Each is used by a program that was tried: docs/bridge.md says which were tried. */
 const BEFORE_LOGIN = 'IMAP4rev1 LITERAL- SASL-IR ID ENABLE';
 const AFTER_LOGIN = `${BEFORE_LOGIN} IDLE NAMESPACE UIDPLUS MOVE UNSELECT CONDSTORE SPECIAL-USE LIST-EXTENDED LIST-STATUS`;
 

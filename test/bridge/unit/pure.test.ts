@@ -25,6 +25,7 @@ describe('names and flags', () => {
         expect(toKeyword(flag)).toBe(keyword);
       }),
     );
+    for (const name of ['constructor', '__proto__']) expect([toFlag(name), toKeyword(name)]).toEqual([name, name]);
     expect(toKeyword('\\Recent')).toBeNull();
   });
 });
