@@ -23,6 +23,7 @@ const JOURNALED: JournaledTables = {
   bucket: ['name'],
   storage_quota: ['kind', 'subject'],
   slot_move: ['bucket_id', 'slot'],
+  share_link: ['link_id'],
   board: ['board'],
   board_logo: ['board'],
   board_webhook: ['board'],

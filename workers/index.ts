@@ -5,12 +5,13 @@
  * `/v1/…` are the JSON APIs, `/_/…` is the web app, everything else is object storage. In production `APP_HOST` serves only the
  * first two and every other hostname only storage, over HTTPS only. On one origin (loopback) both answer.
  */
-import { registerRevocationWitness, registerUserObligation } from './identity/index.ts';
+import { registerRevocationWitness, registerUserObligation, withClientOfBridge } from './identity/index.ts';
 import { identity } from './identity/product.ts';
 import { leaderboard } from './leaderboard/product.ts';
 import { mail } from './mail/product.ts';
 import { misconfigured, type Problem, problem, toProblemResponse } from './shared/json/problem.ts';
 import { isAbsentPage, isServed, operationOf, type Product } from './shared/product.ts';
+import { createClock } from './shared/settings/clock.ts';
 import { findMisconfigured, settingProblemsOf, settingsOf } from './shared/settings/settings.ts';
 import { beginComparisons, guardedEnv } from './shared/stores/guarded-database.ts';
 import { countOperation, toOutcome } from './shared/telemetry/counters.ts';
@@ -56,6 +57,7 @@ function decideDestination(request: Request, { host, path }: Target, env: Env): 
   const isBroken = settingProblemsOf(env).some(({ name }) => NEEDED.includes(name));
   if (isBroken && path === '/v1/health') return 'api';
   const { APP_HOST: appHost, S3_HOST: s3Host } = settingsOf(env);
+  if (isHostPath(hostname, path)) return 'api';
   const isApp = appHost === '' || hostname === appHost;
   const isStorage = isServed(env, storage) && (appHost === '' || hostname !== appHost);
   const isVirtualHosted = s3Host !== '' && hostname.endsWith(`.${s3Host}`);
@@ -70,6 +72,9 @@ function decideDestination(request: Request, { host, path }: Target, env: Env): 
   }
   return isStorage ? 'storage' : 'api';
 }
+
+const isHostPath = (hostname: string, path: string): boolean =>
+  PRODUCTS.some(({ hostPaths }) => hostPaths?.some((each) => hostname.startsWith(each.host) && path === each.path));
 
 const isApiPath = (path: string): boolean =>
   path === '/v1' || path.startsWith('/v1/') || PRODUCTS.some(({ paths }) => paths?.includes(path));
@@ -158,7 +163,9 @@ async function answer(destination: Destination, request: Request, env: Env, ctx:
   switch (destination) {
     case 'api': {
       const isReport = request.method === 'GET' && REPORTS.has(splitUrl(request.url).path);
-      return (await composedApi(env)).fetch(request, isReport ? env : guardedEnv(env), ctx);
+      const asked = await withClientOfBridge(request, env, createClock(env)());
+      if (!asked.ok) return toProblemResponse(asked.error, crypto.randomUUID());
+      return (await composedApi(env)).fetch(asked.value, isReport ? env : guardedEnv(env), ctx);
     }
     case 'web':
       return serveWebApp(request, env, (pathname) => isAbsentPage(PRODUCTS, env, pathname));

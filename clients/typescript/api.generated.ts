@@ -27,7 +27,7 @@ export interface Problem {
     path: string;
     message: string;
   }[];
-  challenges?: ("turnstile" | "recovery_code_mail")[];
+  challenges?: ("turnstile" | "proof_of_work" | "recovery_code_mail")[];
 }
 
 export interface Unavailable {
@@ -109,6 +109,7 @@ export interface Token {
     | "objects:write"
     | "mail"
     | "inbound"
+    | "bridge"
     | "admin"
     | string
   )[];
@@ -317,6 +318,7 @@ export interface AuditEntry {
       | "player"
       | "season"
       | "service"
+      | "share_link"
       | "suppression"
       | "token"
       | "user";
@@ -480,6 +482,45 @@ export interface StorageJob {
     reason: string;
     version_id?: string;
   }[];
+}
+
+export interface NewShareLink {
+  link_id: string;
+  bucket: string;
+  key: string | null;
+  prefix: string | null;
+  version_id: string | null;
+  has_password: boolean;
+  created_at: string;
+  expires_at: string;
+  /** Approximate beyond a hundred */
+  openings: number;
+  last_opened_at: string | null;
+  /** Shown only here */
+  url: string;
+}
+
+export interface ShareLink {
+  link_id: string;
+  bucket: string;
+  key: string | null;
+  prefix: string | null;
+  version_id: string | null;
+  has_password: boolean;
+  created_at: string;
+  expires_at: string;
+  /** Approximate beyond a hundred */
+  openings: number;
+  last_opened_at: string | null;
+}
+
+export interface SharedObjects {
+  data: {
+    key: string;
+    size: number;
+    last_modified: string;
+  }[];
+  next_cursor: string | null;
 }
 
 export interface StorageStats {
@@ -660,7 +701,7 @@ export interface LeaderboardEntry {
 
 export interface ScoreUpdate {
   /**
-   * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+   * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
    * @example "player-7f3a"
    */
   user_id: string;
@@ -789,7 +830,7 @@ export interface PlayerErasure {
 
 export interface BoardScoreUpdate {
   /**
-   * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+   * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
    * @example "player-7f3a"
    */
   user_id: string;
@@ -950,6 +991,12 @@ export interface Profile {
   password_needs_passkey: boolean;
   /** Whether `GET /v1/me/security-review` waits for the user */
   security_review: boolean;
+  /** The bridge that programs of IMAP and SMTP use, both over TLS; null if none is offered. */
+  mail_programs: {
+    host: string;
+    imap_port: number;
+    submission_port: number;
+  };
   state: string;
   created_at: string;
 }
@@ -991,6 +1038,11 @@ export interface Login {
    * @maxLength 2048
    */
   turnstile?: string;
+  /**
+   * Proof of work `minute.number`: SHA-256 of `tessera login`, the lower-case address (or `operator ` and the login) and the proof, one per line, begins with 19 zero bits. The minute is that of now since 1970.
+   * @maxLength 24
+   */
+  proof?: string;
   /** @maxLength 40 */
   mailed_code?: string;
   passkey?: PasskeyAssertion;
@@ -1159,6 +1211,17 @@ export interface FolderName {
   name: string;
 }
 
+export interface FolderPatch {
+  /**
+   * The whole path, with parts separated by "/".
+   * @minLength 1
+   * @maxLength 1000
+   */
+  name?: string;
+  /** Whether mail programs show the folder. */
+  is_subscribed?: boolean;
+}
+
 /** Counts exclude Junk and Trash, like a search for `label:`. */
 export interface Label {
   label: string;
@@ -1199,6 +1262,8 @@ export interface Message {
   list_id: string | null;
   body: string;
   html: string | null;
+  /** Present if the bodies are too long for one answer: `body` is cut, and `html` is null. `…/raw` has all bytes. */
+  is_truncated?: true;
   headers: {
     message_id: string | null;
     in_reply_to: string | null;
@@ -2336,6 +2401,276 @@ export interface JmapUpload {
   size: number;
 }
 
+export interface ImapAccount {
+  user_id: string;
+  address: string;
+  addresses: string[];
+  /** The largest message that may be appended or submitted. */
+  message_bytes_max: number;
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_validity: number;
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  folders: {
+    folder_id: string;
+    /** The whole path, with parts separated by "/". */
+    name: string;
+    role: "inbox" | "archive" | "drafts" | "junk" | "sent" | "trash";
+    total: number;
+    unread: number;
+    /**
+     * @min 0
+     * @max 4294967295
+     */
+    uid_next: number;
+    is_subscribed: boolean;
+  }[];
+}
+
+export interface ImapPage {
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_validity: number;
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_next: number;
+  messages: ImapMessage[];
+  /**
+   * The `after_uid` of the next page. Pages with different `state` do not fit together.
+   * @min 0
+   * @max 4294967295
+   */
+  next_after_uid: number | null;
+}
+
+/** UID, message id, keywords, size in bytes, time of arrival in milliseconds since 1970, MODSEQ. Keywords are $seen, $flagged, $answered, $forwarded, $draft, $deleted (of the message in this folder) and the labels as they are. */
+export type ImapMessage = [number, string, string[], number, number, number];
+
+export interface ImapChanges {
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_validity: number;
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_next: number;
+  /** `since` is too old or of another mailbox: list the folder again. */
+  resync: boolean;
+  /** Messages of the folder that were added or changed. */
+  messages: ImapMessage[];
+  /** Ids of changed messages that are not in the folder. */
+  gone: string[];
+}
+
+export interface ImapFetchAnswer {
+  messages: {
+    message_id: string;
+    /** Base64 of the header with its empty line. */
+    header?: string;
+    /** The tree of parts: `type`, `subtype`, `parameters`, `encoding`, `octets`, `lines` and the other fields of BODYSTRUCTURE (RFC 3501 §7.4.2), one character per byte. `start`, `body` and `end` are positions in the raw message. `parts` of a multipart; `message` and `envelope_header` (Base64) of message/rfc822. */
+    structure?: Record<string, any>;
+  }[];
+  missing: string[];
+}
+
+export interface ImapFetch {
+  /**
+   * Id or role of the folder.
+   * @minLength 1
+   * @maxLength 100
+   */
+  folder_id?: string;
+  /**
+   * @maxItems 200
+   * @minItems 1
+   */
+  message_ids: string[];
+  /**
+   * @maxItems 2
+   * @minItems 1
+   */
+  want: ("header" | "structure")[];
+}
+
+export interface ImapFlagsAnswer {
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_validity: number;
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  messages: ImapMessage[];
+  modified: string[];
+}
+
+export interface ImapFlags {
+  /**
+   * Id or role of the folder.
+   * @minLength 1
+   * @maxLength 100
+   */
+  folder_id: string;
+  /**
+   * @maxItems 1000
+   * @minItems 1
+   */
+  message_ids: string[];
+  /**
+   * @maxItems 50
+   * @default []
+   */
+  add?: string[];
+  /**
+   * @maxItems 50
+   * @default []
+   */
+  remove?: string[];
+  /**
+   * Leave messages alone that changed after it.
+   * @pattern ^\d{1,15}$
+   */
+  unchanged_since?: string;
+}
+
+export interface ImapCopyAnswer {
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_validity: number;
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  /** Message id, UID in the first folder, UID in the other. */
+  copied: [string, number, number][];
+}
+
+export interface ImapCopy {
+  /**
+   * Id or role of the folder.
+   * @minLength 1
+   * @maxLength 100
+   */
+  from_folder_id: string;
+  /**
+   * Id or role of the folder.
+   * @minLength 1
+   * @maxLength 100
+   */
+  to_folder_id: string;
+  /**
+   * @maxItems 1000
+   * @minItems 1
+   */
+  message_ids: string[];
+  /** @default false */
+  move?: boolean;
+}
+
+export interface ImapExpungeAnswer {
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_validity: number;
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  gone: [string, number][];
+}
+
+export interface ImapExpunge {
+  /**
+   * Id or role of the folder.
+   * @minLength 1
+   * @maxLength 100
+   */
+  folder_id: string;
+  /**
+   * @maxItems 1000
+   * @minItems 1
+   */
+  message_ids: string[] | null;
+}
+
+export interface ImapSearchAnswer {
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  message_ids: string[];
+}
+
+export interface ImapSearch {
+  /**
+   * Id or role of the folder.
+   * @minLength 1
+   * @maxLength 100
+   */
+  folder_id: string;
+  /**
+   * A filter of `Email/query` of JMAP (RFC 8621 §4.4.1); null for every message.
+   * @default null
+   */
+  filter?: Record<string, any> | null;
+}
+
+export interface ImapAppended {
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid_validity: number;
+  /**
+   * A number of the change log, as a decimal string. Also the space of MODSEQ.
+   * @pattern ^\d{1,15}$
+   */
+  state: string;
+  /**
+   * @min 0
+   * @max 4294967295
+   */
+  uid: number;
+  message_id: string;
+}
+
+export interface ImapSubmitted {
+  /** The message in Sent. */
+  message_id: string;
+}
+
 export namespace V1 {
   /**
    * @description Answers from the last verdict about the stores, which cron makes each minute. With an operator's token, probes every store at once.
@@ -2711,6 +3046,7 @@ export namespace V1 {
         | "objects:write"
         | "mail"
         | "inbound"
+        | "bridge"
         | "admin"
         | string
       )[];
@@ -2804,6 +3140,16 @@ export namespace V1 {
       /** @pattern ^\d{6}$ */
       totp?: string;
       passkey?: PasskeyAssertion;
+      /**
+       * @minLength 1
+       * @maxLength 2048
+       */
+      turnstile?: string;
+      /**
+       * Proof of work `minute.number`: SHA-256 of `tessera login`, the lower-case address (or `operator ` and the login) and the proof, one per line, begins with 19 zero bits. The minute is that of now since 1970.
+       * @maxLength 24
+       */
+      proof?: string;
     };
     export type RequestHeaders = {};
     export type ResponseBody = {
@@ -3269,6 +3615,8 @@ export namespace V1 {
         | "secrets.reseal"
         | "shard.rebuild"
         | "shard.replay"
+        | "share_link.create"
+        | "share_link.delete"
         | "slot.move"
         | "storage.doubt"
         | "storage.fsck"
@@ -3598,6 +3946,148 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = StorageJob;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name CreateShareLink
+   * @summary Make a link by which anybody who has it reads an object or a prefix
+   * @request POST:/v1/storage/links
+   * @secure
+   */
+  export namespace CreateShareLink {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @minLength 3
+       * @maxLength 63
+       */
+      bucket: string;
+      /**
+       * The object that the link opens
+       * @minLength 1
+       * @maxLength 1024
+       */
+      key?: string;
+      /**
+       * Or: the objects whose keys begin with it
+       * @maxLength 1024
+       */
+      prefix?: string;
+      /**
+       * Of `key`: this version; without it, the newest one
+       * @format uuid
+       */
+      version_id?: string;
+      /**
+       * At most a year. Default: 7 days
+       * @format date-time
+       */
+      expires_at?: string;
+      /**
+       * Whoever opens the link must know it
+       * @minLength 1
+       * @maxLength 200
+       */
+      password?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = NewShareLink;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name ListShareLinks
+   * @summary List your share links, the newest first; an operator sees all
+   * @request GET:/v1/storage/links
+   * @secure
+   */
+  export namespace ListShareLinks {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /** @maxLength 63 */
+      bucket?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: ShareLink[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name DeleteShareLink
+   * @summary End a share link at once
+   * @request DELETE:/v1/storage/links/{link_id}
+   * @secure
+   */
+  export namespace DeleteShareLink {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      linkId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * @description A browser gets a page that lists a prefix, and one that asks for the password. Programs send the password by Basic authentication, with any user name, and get the list as JSON.
+   * @tags storage
+   * @name OpenShareLink
+   * @summary Open a share link: the object as a download, or the objects of a prefix
+   * @request GET:/v1/shared/{secret}
+   */
+  export namespace OpenShareLink {
+    export type RequestParams = {
+      /** @maxLength 80 */
+      secret: string;
+    };
+    export type RequestQuery = {
+      /**
+       * Of a prefix: the object to download
+       * @maxLength 1024
+       */
+      key?: string;
+      /** @maxLength 2000 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = SharedObjects;
+  }
+
+  /**
+   * No description
+   * @tags storage
+   * @name UnlockShareLink
+   * @summary Send the password of a share link, as the page for it does
+   * @request POST:/v1/shared/{secret}
+   */
+  export namespace UnlockShareLink {
+    export type RequestParams = {
+      /** @maxLength 80 */
+      secret: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = any;
   }
 
   /**
@@ -4185,7 +4675,7 @@ export namespace V1 {
   export namespace GetScore {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4220,7 +4710,7 @@ export namespace V1 {
   export namespace CorrectScore {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4261,7 +4751,7 @@ export namespace V1 {
   export namespace ErasePlayer {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4289,7 +4779,7 @@ export namespace V1 {
   export namespace ListNeighbors {
     export type RequestParams = {
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4360,7 +4850,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * Continues after this player, the last of a stream that was cut
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       after?: string;
@@ -4616,7 +5106,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4657,7 +5147,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4703,7 +5193,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4736,7 +5226,7 @@ export namespace V1 {
        */
       board: string;
       /**
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       userId: string;
@@ -4820,7 +5310,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * Continues after this player, the last of a stream that was cut
-       * @pattern ^[A-Za-z0-9._:@-]{1,64}$
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
        * @example "player-7f3a"
        */
       after?: string;
@@ -6681,7 +7171,7 @@ export namespace V1 {
    * No description
    * @tags mail
    * @name RenameFolder
-   * @summary Rename one of your own folders, with its subfolders
+   * @summary Rename one of your own folders, with its subfolders, or subscribe to a folder
    * @request PATCH:/v1/folders/{folder_id}
    * @secure
    */
@@ -6691,7 +7181,7 @@ export namespace V1 {
       folderId: string;
     };
     export type RequestQuery = {};
-    export type RequestBody = FolderName;
+    export type RequestBody = FolderPatch;
     export type RequestHeaders = {};
     export type ResponseBody = Folder;
   }
@@ -6907,7 +7397,7 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description A draft that was written in the app is composed: the same bytes until it is saved again.
    * @tags mail
    * @name GetRawMessage
    * @summary Download the raw message
@@ -8269,6 +8759,218 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetImapAccount
+   * @summary Read the account and its folders, for a bridge to IMAP
+   * @request GET:/v1/imap
+   * @secure
+   */
+  export namespace GetImapAccount {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapAccount;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListImapMessages
+   * @summary List the messages of a folder in the order of their UIDs
+   * @request GET:/v1/imap/folders/{folder_id}/messages
+   * @secure
+   */
+  export namespace ListImapMessages {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      folderId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 0
+       * @max 4294967295
+       * @default 0
+       */
+      after_uid?: number | null;
+      /**
+       * @min 1
+       * @max 10000
+       * @default 10000
+       */
+      limit?: number;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapPage;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListImapChanges
+   * @summary List the messages of a folder that changed since a state
+   * @request GET:/v1/imap/folders/{folder_id}/changes
+   * @secure
+   */
+  export namespace ListImapChanges {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      folderId: string;
+    };
+    export type RequestQuery = {
+      /**
+       * A number of the change log, as a decimal string. Also the space of MODSEQ.
+       * @pattern ^\d{1,15}$
+       */
+      since: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapChanges;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name FetchImapMessages
+   * @summary Read headers and trees of parts of messages
+   * @request POST:/v1/imap/fetch
+   * @secure
+   */
+  export namespace FetchImapMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = ImapFetch;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapFetchAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name MarkImapMessages
+   * @summary Add and remove keywords of messages in a folder
+   * @request POST:/v1/imap/flags
+   * @secure
+   */
+  export namespace MarkImapMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = ImapFlags;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapFlagsAnswer;
+  }
+
+  /**
+   * @description A message that is there already keeps its UID. A move into or out of Junk trains the spam filter.
+   * @tags mail
+   * @name CopyImapMessages
+   * @summary Copy or move messages to another folder
+   * @request POST:/v1/imap/copy
+   * @secure
+   */
+  export namespace CopyImapMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = ImapCopy;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapCopyAnswer;
+  }
+
+  /**
+   * @description `message_ids: null` is all of them. If it is the last folder of a message, the message moves to Trash. In Trash, Junk and Drafts it is permanently deleted.
+   * @tags mail
+   * @name ExpungeImapMessages
+   * @summary Remove messages with the keyword $deleted from a folder
+   * @request POST:/v1/imap/expunge
+   * @secure
+   */
+  export namespace ExpungeImapMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = ImapExpunge;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapExpungeAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name SearchImapMessages
+   * @summary Find messages of a folder
+   * @request POST:/v1/imap/search
+   * @secure
+   */
+  export namespace SearchImapMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = ImapSearch;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapSearchAnswer;
+  }
+
+  /**
+   * @description A message whose bytes the mailbox has is put into the folder too, so a repeated request adds nothing. In Sent, a message that was submitted here is not stored again.
+   * @tags mail
+   * @name AppendImapMessage
+   * @summary Put a raw message into a folder
+   * @request POST:/v1/imap/append
+   * @secure
+   */
+  export namespace AppendImapMessage {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * Id or role of the folder.
+       * @minLength 1
+       * @maxLength 100
+       */
+      folder_id: string;
+      /**
+       * Keywords, separated by commas.
+       * @maxLength 2000
+       * @default ""
+       */
+      keywords?: string;
+      /**
+       * Time of arrival, milliseconds since 1970; now by default, and never later.
+       * @min 0
+       * @max 8640000000000000
+       */
+      received_at?: number | null;
+    };
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapAppended;
+  }
+
+  /**
+   * @description The bytes stay as they came, without Bcc. `from` and the From of the message must be addresses of the account. The message is in Sent afterwards.
+   * @tags mail
+   * @name SubmitRawMessage
+   * @summary Send a raw message
+   * @request POST:/v1/imap/submissions
+   * @secure
+   */
+  export namespace SubmitRawMessage {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * @minLength 3
+       * @maxLength 320
+       */
+      from: string;
+      /** A recipient. Repeat it for each. */
+      to: string | string[];
+    };
+    export type RequestBody = File;
+    export type RequestHeaders = {};
+    export type ResponseBody = ImapSubmitted;
   }
 
   /**

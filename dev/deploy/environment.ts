@@ -11,6 +11,23 @@ export const startSchema = z.object({
   PORT: number({ group: 'npm start', ...PORT, fallback: 8787, meaning: 'Port of the Worker.' }),
   SMTP_PORT: number({ group: 'npm start', ...PORT, fallback: 2525, meaning: 'Port of the inbound SMTP listener.' }),
   SINK_PORT: number({ group: 'npm start', ...PORT, fallback: 1025, meaning: 'Port of the local SMTP sink.' }),
+  BRIDGE: choice(['', '0'], {
+    group: 'npm start',
+    fallback: '',
+    meaning: 'The value 0 starts no bridge for mail programs. One is started if `mail` is among the products.',
+  }),
+  BRIDGE_IMAP_PORT: number({
+    group: 'npm start',
+    ...PORT,
+    fallback: 1143,
+    meaning: 'Port of IMAP, on this machine only.',
+  }),
+  BRIDGE_SMTP_PORT: number({
+    group: 'npm start',
+    ...PORT,
+    fallback: 1587,
+    meaning: 'Port of submission by mail programs, on this machine only.',
+  }),
   STATE_DIR: text(
     { group: 'npm start', fallback: '.wrangler/state', meaning: 'Folder of the local state and of the sink.' },
     'a folder',

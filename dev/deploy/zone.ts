@@ -101,11 +101,12 @@ interface WantedRecord {
   readonly value: string | null;
 }
 
-/** Adds missing SPF, DKIM and DMARC records. Never changes an existing record. */
+/** Adds missing SPF, DKIM, DMARC and SRV records. Never changes an existing record. */
 async function publishRecords(access: ApiAccess, zone: Zone, domain: string, mail: MailSetUp): Promise<Outcome> {
   if (!mail.rootToken) return { skipped: 'ROOT_TOKEN is needed to read the DKIM keys. Put it into .deploy.secrets.' };
   let added = 0;
   for (const { type, name, value } of await listWanted(mail.origin, domain, mail.rootToken)) {
+    if (type === 'SRV' && value !== null) added += await addSrv(access, zone, name, value);
     if (type !== 'TXT' || value === null) continue;
     const kind = value.split(/[;\s]/, 1)[0] ?? '';
     const texts = (await listRecords(access, zone, 'TXT', name)).map(({ content }) =>
@@ -117,6 +118,15 @@ async function publishRecords(access: ApiAccess, zone: Zone, domain: string, mai
     added++;
   }
   return added > 0 ? 'done' : 'already set';
+}
+
+/** Adds the SRV record of a service that has none. @param value priority, weight, port and target. @returns the number of added ones. */
+async function addSrv(access: ApiAccess, zone: Zone, name: string, value: string): Promise<number> {
+  if ((await listRecords(access, zone, 'SRV', name)).length > 0) return 0;
+  const [priority, weight, port, target] = value.split(' ');
+  const data = { priority: Number(priority), weight: Number(weight), port: Number(port), target };
+  await callApi(access, 'POST', `/zones/${zone.id}/dns_records`, { type: 'SRV', name, data, ttl: 1 });
+  return 1;
 }
 
 /** Asks the deployed Worker for the records that the domain needs. Creates the DKIM keys of a domain that has none. */

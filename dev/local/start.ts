@@ -8,6 +8,7 @@ import { readRateLimits } from '../deploy/rate-limits.ts';
 import { buildAll, ROOT } from './build.ts';
 import { readDevVars } from './dev-vars.ts';
 import { toFirstCommands } from './first-commands.ts';
+import { startLocalBridge } from './local-bridge.ts';
 import { startLocalServer } from './local-server.ts';
 import { claimLocalState } from './local-state.ts';
 import { toReadableLine } from './readable-log.ts';
@@ -56,7 +57,9 @@ const server = await startLocalServer({
   directories: Number(environment.DIRECTORIES),
   ...(environment.OBJECT_SHARDS === undefined ? {} : { objectShards: environment.OBJECT_SHARDS }),
 });
-const bridge = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });
+const inbound = await startSmtpBridge({ host: HOST, port: smtpPort, url: server.url, token: rootToken });
+const products = parseSettings(settings).settings.PRODUCTS;
+const bridge = products.includes('mail') ? await startLocalBridge(server.url, environment) : null;
 
 /** Ends the process if a setting is invalid or its name is unknown. Prints the allowed values, never the given value. */
 function refuseBadSettings(settings: Readonly<Record<string, unknown>>): void {
@@ -88,13 +91,14 @@ const TASKS: Readonly<Record<ProductName, string>> = {
   leaderboard: 'makes a token, posts a score and reads the board',
   mail: `registers me@example.test; then sign in at ${base}/_/mail`,
 };
-const blocks = parseSettings(settings).settings.PRODUCTS.map((name) => `# ${name}: ${TASKS[name]}\n${first[name]}`);
+const blocks = products.map((name) => `# ${name}: ${TASKS[name]}\n${first[name]}`);
 console.log(`
 Tessera is running.
 
   web app and APIs   ${base}/_/   (API reference: ${base}/_/docs)
   object storage     ${base}      (S3, any region)
   inbound SMTP       ${HOST}:${smtpPort}
+  mail programs      ${bridge ? `${HOST}:${bridge.imapPort} (IMAP), ${HOST}:${bridge.smtpPort} (SMTP), with an app token` : 'no bridge'}
   outbound mail sink ${HOST}:${sinkPort}, files in ${join(stateDirectory, 'sink')}
   operator token     ROOT_TOKEN in ${devVarsPath}${isNew ? ` (created now): ${rootToken}` : ''}
 
@@ -109,7 +113,8 @@ let isStopping = false;
 async function stop(): Promise<void> {
   if (isStopping) return;
   isStopping = true;
-  await bridge.stop();
+  await bridge?.stop();
+  await inbound.stop();
   await server.stop();
   await sink.stop();
   process.exit(0);

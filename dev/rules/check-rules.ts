@@ -9,7 +9,7 @@ import { ROOT } from '../local/build.ts';
 import { type Comparison, compare, RULES, readChecked, violationsOf } from './rules.ts';
 
 const LIST = 'test/shared/unit/code-exceptions.json';
-const FILES = ['{workers,durable-objects,web,dev,bench,test}/**/*.{ts,tsx,css}', '*.ts'];
+const FILES = ['{bridge,workers,durable-objects,web,dev,bench,test}/**/*.{ts,tsx,css}', '*.ts'];
 const isGenerated = (file: string): boolean => /\.generated\.|^worker-configuration\.d\.ts$/.test(file);
 
 function report(text: string, { added, stale }: Comparison): void {

@@ -185,6 +185,27 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     tests: board('closing-sources', 'season-erasure'),
   },
   {
+    id: 'L22',
+    from: 'if (read.players !== expected.players || read.digest !== expected.digest)',
+    to: 'if (read.players !== expected.players)',
+    harm: 'a season moves into its shards with another score than its list has',
+    tests: board('archive-import'),
+  },
+  {
+    id: 'L23',
+    from: 'if (!(await hasCopies(env, { season, shards }))) return await seasons.setDue(season, now + TRY_AGAIN_MS);',
+    to: '',
+    harm: 'the archive of a season is removed while a location lacks its copy',
+    tests: board('archive-import'),
+  },
+  {
+    id: 'L24',
+    from: 'if (known.value.revision !== revision || !(await writeTo(first, key, next, known.etag))) return false;',
+    to: 'await writeTo(first, key, next);',
+    harm: 'a correction of an archive is lost when the season moves into its shards',
+    tests: board('archive-import'),
+  },
+  {
     id: 'M01',
     from: '(each.lease?.id === leaseId ? change',
     to: '(each.lease !== null ? change',

@@ -85,11 +85,12 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** @returns environment variables that give `npm start` free ports. */
+/** @returns environment variables that give `npm start` free ports, and no bridge: a test that needs one starts it. */
 export const freePorts = async () => ({
   PORT: String(await freePort()),
   SMTP_PORT: String(await freePort()),
   SINK_PORT: String(await freePort()),
+  BRIDGE: '0',
 });
 
 function isFree(port: number): Promise<boolean> {

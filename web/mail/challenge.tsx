@@ -1,28 +1,11 @@
-/** Challenges of a login or registration: the Turnstile widget in a frame of its own, and a code by mail. */
-import { type FormEvent, useEffect, useState } from 'react';
-import { ApiError, callJson, describeError } from '../shared/api.ts';
+/** Challenges of a login: the check of a person, or a code by mail. */
+import { type FormEvent, useState } from 'react';
+import { callJson, describeError } from '../shared/api.ts';
+import { PersonCheck, readChallenges, type Solution } from '../shared/person-check.tsx';
 import { mailTexts } from '../shared/texts/mail.ts';
 import { type SignIn, signIn } from './model/session.ts';
 
 const t = mailTexts.challenge;
-
-/** Returns the challenges that the server requires, or null if the error is of another kind. */
-export function readChallenges(error: unknown): readonly string[] | null {
-  const isChallenge = error instanceof ApiError && /^challenge_(?:required|failed)$/.test(error.code);
-  return isChallenge ? (error.problem.challenges ?? []) : null;
-}
-
-/** Shows the Turnstile widget. @param onToken receives its token, and null when the token expires. */
-export function Turnstile({ action, onToken }: { action: string; onToken: (token: string | null) => void }) {
-  useEffect(() => {
-    const listen = ({ origin, data }: MessageEvent<{ turnstile?: string | null } | null>) => {
-      if (origin === location.origin && data?.turnstile !== undefined) onToken(data.turnstile);
-    };
-    addEventListener('message', listen);
-    return () => removeEventListener('message', listen);
-  }, [onToken]);
-  return <iframe className="turnstile" title={t.checkHuman} src={`/_/turnstile#${action}`} />;
-}
 
 /** Form with the challenges of a login. The server requires them after many wrong passwords for the address from other places. */
 export function LoginChallenge(props: {
@@ -33,7 +16,6 @@ export function LoginChallenge(props: {
   onBack: () => void;
 }) {
   const { credentials, challenges, onError, onBack } = props;
-  const [token, setToken] = useState<string | null>(null);
   const [attempt, setAttempt] = useState(0);
   const [isMailed, setMailed] = useState(false);
   const [error, setError] = useState<string | null>(null);
@@ -44,7 +26,6 @@ export function LoginChallenge(props: {
       if (readChallenges(cause) === null) onError(cause, credentials);
       else {
         setError(describeError(cause));
-        setToken(null);
         setAttempt(attempt + 1);
       }
     }
@@ -62,20 +43,12 @@ export function LoginChallenge(props: {
   return (
     <div className="card sign-in stack">
       <h1>{t.oneMoreStep}</h1>
-      <p>{t.manyWrong}</p>
-      {challenges.includes('turnstile') && (
-        <>
-          <Turnstile key={attempt} action="login" onToken={setToken} />
-          <button
-            type="button"
-            className="primary"
-            disabled={token === null}
-            onClick={() => token !== null && void submit({ ...credentials, turnstile: token })}
-          >
-            {t.signIn}
-          </button>
-        </>
-      )}
+      <PersonCheck
+        key={attempt}
+        challenges={challenges}
+        subject={credentials.email}
+        onSolved={(solution: Solution) => submit({ ...credentials, ...solution })}
+      />
       {isMailed ? (
         <form className="stack" onSubmit={submitCode}>
           <p role="status">{t.codeSent}</p>
@@ -83,9 +56,7 @@ export function LoginChallenge(props: {
             <span>{t.code}</span>
             <input name="code" required autoComplete="one-time-code" />
           </label>
-          <button type="submit" className={challenges.includes('turnstile') ? '' : 'primary'}>
-            {t.signInWithCode}
-          </button>
+          <button type="submit">{t.signInWithCode}</button>
         </form>
       ) : (
         <button type="button" onClick={() => void mailCode()}>

@@ -1,4 +1,5 @@
 /** Sign-in, registration and second factor. */
+
 import { type FormEvent, useEffect, useState } from 'react';
 import type { WebConfig } from '../../workers/shared/web/web-config.ts';
 import { ApiError, describeError } from '../shared/api.ts';
@@ -6,10 +7,11 @@ import { loadConfig } from '../shared/config.ts';
 import { focusOnAppearing } from '../shared/focus.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { askForPasskey, isPasskeySupported } from '../shared/passkeys.ts';
+import { readChallenges, Turnstile } from '../shared/person-check.tsx';
 import { fill } from '../shared/texts/index.ts';
 import { mailTexts } from '../shared/texts/mail.ts';
 import { ForgotPage } from './account-recovery.tsx';
-import { LoginChallenge, readChallenges, Turnstile } from './challenge.tsx';
+import { LoginChallenge } from './challenge.tsx';
 import { signInWithPasskey } from './model/passkeys.ts';
 import { register, type SignIn, signIn } from './model/session.ts';
 

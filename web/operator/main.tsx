@@ -1,11 +1,12 @@
 /** `/_/operator`: the state of the service and maintenance jobs, with the operator's token. */
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { callJson, describeError } from '../shared/api.ts';
 import { useCommands } from '../shared/commands.ts';
 import { isServed, useConfig } from '../shared/config.ts';
 import { focusRegion } from '../shared/focus-keeper.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, Rail } from '../shared/page.tsx';
+import { PersonCheck, readChallenges, type Solution } from '../shared/person-check.tsx';
 import { useStore } from '../shared/store.ts';
 import { fill, texts } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
@@ -43,22 +44,32 @@ const { tabs: labels } = operatorTexts;
 /** Sign-in form for an operator's user account, as an alternative to a token. */
 function PersonSignIn() {
   const [error, setError] = useState<string | null>(null);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const [challenged, setChallenged] = useState<{ login: string; challenges: readonly string[] } | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+  const logIn = async (solution: Partial<Solution>) => {
+    if (form.current === null) return;
+    const fields = new FormData(form.current);
+    const login = String(fields.get('login')).trim();
     const body = {
-      login: String(form.get('login')).trim(),
-      password: String(form.get('password')),
-      totp: String(form.get('totp')).replaceAll(/\s/g, ''),
+      login,
+      password: String(fields.get('password')),
+      totp: String(fields.get('totp')).replaceAll(/\s/g, ''),
+      ...solution,
     };
     try {
       setToken((await callJson<{ token: string }>('/v1/operators/login', { body })).token);
     } catch (cause) {
+      const challenges = readChallenges(cause);
+      setChallenged(challenges && { login, challenges });
       setError(describeError(cause));
     }
   };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    void logIn({});
+  };
   return (
-    <form className="card sign-in stack" onSubmit={submit}>
+    <form className="card sign-in stack" onSubmit={submit} ref={form}>
       <h1>{t.operator}</h1>
       <label className="field">
         <span>{t.login}</span>
@@ -77,9 +88,17 @@ function PersonSignIn() {
           {error}
         </p>
       )}
-      <button type="submit" className="primary">
-        {t.logIn}
-      </button>
+      {challenged ? (
+        <PersonCheck
+          challenges={challenged.challenges}
+          subject={`operator ${challenged.login.toLowerCase()}`}
+          onSolved={logIn}
+        />
+      ) : (
+        <button type="submit" className="primary">
+          {t.logIn}
+        </button>
+      )}
     </form>
   );
 }

@@ -32,7 +32,14 @@ export interface JobRequest {
   dry_run: boolean;
 }
 
-async function signedJson<T>(key: Key, method: string, path: string, query: Record<string, string>, body?: unknown) {
+/** Calls a JSON API of storage, signed as for S3. */
+export async function signedJson<T>(
+  key: Key,
+  method: string,
+  path: string,
+  query: Record<string, string>,
+  body?: unknown,
+) {
   const text = body === undefined ? '' : JSON.stringify(body);
   // Use this page's host: it has the JSON APIs, and S3 may be on another host.
   const target = { method, endpoint: location.origin, path, query };

@@ -7,6 +7,7 @@
 
 export { type CredentialRef, findActingUser, findByCredential, toCredentialRef } from './callers/acting-user.ts';
 export { authenticateBearer, authenticateMailRequest, sessionCookieName } from './callers/authenticate.ts';
+export { withClientOfBridge } from './callers/bridge.ts';
 export { readClient, UNKNOWN_CLIENT } from './callers/client.ts';
 export { recordUse } from './callers/credential-use.ts';
 export {
@@ -90,11 +91,11 @@ export {
 } from './s3/s3-credentials.ts';
 export { authenticateS3Form } from './s3/s3-form-authentication.ts';
 export type { PayloadMode } from './s3/s3-payload-mode.ts';
-export { mintTemporaryKey, TEMPORARY_SECONDS_MAX, type TemporaryKey } from './s3/temporary-keys.ts';
-export { hashToken, mintKeptSecret } from './secrets/credentials.ts';
+export { hashToken, homeOfSecret, mintKeptSecret, mintSecret } from './secrets/credentials.ts';
 export type { SecretKeeper } from './secrets/master-key.ts';
 export { hashPassword, verifyPassword } from './secrets/passwords.ts';
 export { deriveSecret, openSecret, sealSecret } from './secrets/secrets.ts';
+export { mintTemporaryKey, TEMPORARY_SECONDS_MAX, type TemporaryKey } from './secrets/temporary-keys.ts';
 export { toOtpAuthUrl } from './secrets/totp.ts';
 export { createLoginStore } from './store/login-store.ts';
 export { createPasskeyStore, readPasswordRule } from './store/passkey-store.ts';

@@ -2,8 +2,11 @@
  * The authenticated caller of a request. Without a credential the caller is null. An invalid credential is an error, never null.
  */
 import type { OperatorRole } from './domain/operator-roles.ts';
+import type { PolicyDocument } from './domain/policy.ts';
 
-export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'admin'] as const;
+export type { PolicyDocument } from './domain/policy.ts';
+
+export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'bridge', 'admin'] as const;
 /** Form of the scopes of one board: reading it although it is not public, and posting its scores. */
 export const BOARD_SCOPE = /^board:[a-z0-9-]{1,32}:(?:read|write)$/;
 /** Form of the scopes of one bucket, for a token of a user. */
@@ -12,9 +15,6 @@ export type Scope = (typeof SCOPES)[number] | `${'board' | 'bucket'}:${string}:$
 
 /** Whether a scope opens object storage, whole or one bucket. Such a token belongs to a user. */
 export const opensObjects = (scope: string): boolean => scope.startsWith('objects:') || BUCKET_SCOPE.test(scope);
-
-/** An AWS-style policy document as stored. `domain/policy.ts` parses it. */
-export type PolicyDocument = Readonly<Record<string, unknown>>;
 
 export interface RootPrincipal {
   readonly kind: 'root';

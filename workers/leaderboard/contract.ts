@@ -25,11 +25,12 @@ const textOf = (max: number) =>
     .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'no control characters, no broken characters')
     .openapi({ type: 'string', minLength: 1, maxLength: max });
 
-export const USER_ID = /^[A-Za-z0-9._:@-]{1,64}$/;
+/** Not `.` or `..`: no URL has them as a part of its path. */
+export const USER_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$/;
 
 export const userIdSchema = z
   .string()
-  .regex(USER_ID, '1 to 64 characters of A-Z a-z 0-9 . _ : @ -')
+  .regex(USER_ID, '1 to 64 characters of A-Z a-z 0-9 . _ : @ -, not . or ..')
   .openapi({ example: 'player-7f3a' });
 
 /** Schema of a season's label. @param period period of the board; any period if omitted. */

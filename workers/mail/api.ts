@@ -1,11 +1,13 @@
 /** The JSON API of mail. Each part adds its own routes. */
 import { allowJson, createRoutes } from '../shared/json/json-api.ts';
+import { addImap } from './imap/index.ts';
 import { addJmap } from './jmap/index.ts';
 import { addAccountAddresses } from './routes/account-addresses.ts';
 import { addAccountRestores } from './routes/account-restores.ts';
 import { addAccounts } from './routes/accounts.ts';
 import { addAddressForwards } from './routes/address-forwards.ts';
 import { addAuth } from './routes/auth.ts';
+import { addAutoconfig } from './routes/autoconfig.ts';
 import { addComplaints } from './routes/complaints.ts';
 import { addConfirmation } from './routes/confirmed.ts';
 import { addContacts } from './routes/contacts.ts';
@@ -90,5 +92,7 @@ addSendingState(mailApi);
 addDomains(mailApi);
 addQuarantine(mailApi);
 addJmap(mailApi);
+addImap(mailApi);
+addAutoconfig(mailApi);
 
 export const createApi = () => mailApi;

@@ -20,6 +20,8 @@ export interface Product {
   readonly name: ProductName | 'identity' | 'directory';
   /** Paths outside of `/v1/` that the product's JSON API answers. */
   readonly paths?: readonly string[];
+  /** Paths that the product's JSON API answers on hosts with a name that begins so, such as `autoconfig.` before a mail domain. */
+  readonly hostPaths?: readonly { readonly host: string; readonly path: string }[];
   /** Requests that metrics and costs count under a name of their own. The first one that matches counts. */
   readonly operations?: readonly CountedRequests[];
   /** Paths of the product's pages in the web app, without `/_/`. Pages that no product lists are always served. */

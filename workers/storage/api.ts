@@ -8,8 +8,10 @@ import { addCollectionRoute } from './operator/collection.ts';
 import { addDirectoryRecoveryRoute } from './operator/directory-recovery.ts';
 import { addDoubtRoute } from './operator/doubt.ts';
 import { addJobRoutes } from './operator/jobs.ts';
+import { addOpenedLinkRoutes } from './operator/opened-links.ts';
 import { addQuotaRoutes } from './operator/quotas.ts';
 import { addRecoveryRoutes } from './operator/recovery.ts';
+import { addShareLinkRoutes } from './operator/share-links.ts';
 import { addSlotRoute } from './operator/slots.ts';
 import { addStatsRoute } from './operator/stats.ts';
 import { addTakeDownRoutes } from './operator/take-down.ts';
@@ -17,8 +19,10 @@ import { addUsageRoute } from './operator/usage.ts';
 
 export function createApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
-  // The routes of jobs are added before the guard of the other routes, because users may call them.
+  // The routes of jobs and links are added before the guard of the other routes, because users may call them.
   addJobRoutes(api);
+  addShareLinkRoutes(api);
+  addOpenedLinkRoutes(api);
   guard(api, '/v1/storage/*');
   addBucketPolicyRoute(api);
   addStatsRoute(api);

@@ -10,33 +10,16 @@
  * By design: any region is accepted. New buckets have ACLs enabled and no public access block, as S3 buckets had before
  * April 2023. Owners may create a bucket that they own again (us-east-1).
  */
-import { createClock } from '../shared/settings/clock.ts';
 import { findMisconfigured } from '../shared/settings/settings.ts';
 import { s3Failure } from './domain/failure.ts';
-import { createEngine } from './engine/index.ts';
 import { answerS3 } from './s3/pipeline.ts';
 import { failureAnswer, misconfiguredFailure } from './s3/protocol/answer.ts';
+import { createWire } from './s3/wire.ts';
 
 export async function serveStorage(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   const requestId = crypto.randomUUID();
   try {
-    const clock = createClock(env);
-    const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
-    const sourceIp = request.headers.get('cf-connecting-ip') ?? '127.0.0.1';
-    const origin = { requestId, sourceIp, principalId: null };
-    const wire = {
-      env,
-      engine: createEngine(env, clock, ctx, {
-        cache: caches.default,
-        origin,
-        client: request.cf as IncomingRequestCfProperties | undefined,
-      }),
-      now: clock(),
-      requestId,
-      cache: caches.default,
-      waitUntil,
-    };
-    return await answerS3(request, wire);
+    return await answerS3(request, createWire(request, env, ctx, requestId));
   } catch (error) {
     const found = findMisconfigured(error);
     if (found === null) throw error;

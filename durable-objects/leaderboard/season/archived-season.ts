@@ -63,8 +63,9 @@ export async function advanceArchived(
 ): Promise<void> {
   if (archived.step === 'moved') return await finishMove(env, store, archived, now);
   if (archived.step === 'keep') return await eraseArchived(env, store, archived, now);
-  if (!(await isArchived(env, archived, now))) return;
   const { season } = archived;
+  const isWhole = await isArchived(env, archived, now);
+  if (!isWhole) return;
   try {
     if (!(await new ArchiveImport(env, store, archived, counts).advance(now)))
       return await store.planAlarm(CONTINUE_MS);

@@ -53,7 +53,8 @@ export class SeasonCounts {
   readonly #shards: Shard[];
   /** The merged top list, cached until the next change; null if it must be merged again. */
   #top: readonly RankedEntry[] | null = null;
-  #isSavePlanned = false;
+  /** Timer of the next save. It keeps the object awake, so it ends with the last change. */
+  #saveTimer: ReturnType<typeof setTimeout> | undefined;
   /** Whether the season is final. Shards that are not sealed then are left out, and are not asked any more. */
   #isFinal: boolean;
   /** User ids of players who are being erased. No list shows them. */
@@ -142,9 +143,10 @@ export class SeasonCounts {
     this.#save(shard);
   }
 
-  /** From now on no shard is asked. */
+  /** From now on no shard is asked. Stores the last counts of those that are left out. */
   finish(): void {
     this.#isFinal = true;
+    this.#saveChanged();
   }
 
   /** Hides a player from lists, or ends that. */
@@ -250,16 +252,22 @@ export class SeasonCounts {
 
   #planSave(shard: Shard): void {
     if (shard.changedAt === 0) shard.changedAt = this.#now();
-    if (this.#isSavePlanned) return;
-    this.#isSavePlanned = true;
-    setTimeout(() => {
-      this.#isSavePlanned = false;
-      for (const each of this.#shards) if (each.changedAt !== 0) this.#save(each);
+    this.#saveTimer ??= setTimeout(() => {
+      this.#saveTimer = undefined;
+      this.#saveChanged();
     }, SNAPSHOT_AFTER_MS);
+  }
+
+  #saveChanged(): void {
+    for (const shard of this.#shards) if (shard.changedAt !== 0) this.#save(shard);
   }
 
   #save(shard: Shard): void {
     shard.changedAt = 0;
+    if (this.#shards.every(({ changedAt }) => changedAt === 0)) {
+      clearTimeout(this.#saveTimer);
+      this.#saveTimer = undefined;
+    }
     const at = this.merged.countedAt(shard.shard);
     const { isSealed, top } = shard;
     this.#store.writeSnapshot({ ...this.merged.bucketsOf(shard.shard), shard: shard.shard, at, top, isSealed });

@@ -17,9 +17,9 @@ import {
 
 import { readMailbox } from '../database/store.ts';
 import { endSubscriptions } from '../jmap/push-store.ts';
-import { JmapCalls } from './jmap-calls.ts';
+import { ImapCalls } from './imap-calls.ts';
 
-export class CredentialCalls extends JmapCalls {
+export class CredentialCalls extends ImapCalls {
   /** @returns the credential; null if it is unknown, ended or expired, and while the user is suspended. */
   async identify(secretSha256: string): Promise<KeptCredential | null> {
     const { opened, now } = this.transactions;

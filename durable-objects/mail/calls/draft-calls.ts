@@ -70,6 +70,11 @@ export class DraftCalls extends MessageCalls {
     });
   }
 
+  /** @returns those of the drafts that exist. */
+  async readDrafts(draftIds: readonly string[]): Promise<Result<Draft[], NoMailbox>> {
+    return this.transactions.read((sql) => ok(draftIds.flatMap((id) => readDraft(sql, id) ?? [])));
+  }
+
   async deleteDraft(draftId: string): Promise<Result<null, ReadError>> {
     return this.transactions.write((sql, _, now) => orNotFound(deleteDraft(sql, draftId, now)));
   }

@@ -1,5 +1,6 @@
 /** Calls that only JMAP makes. Each answer includes the state of the mailbox at the time of the read. */
 import type { FlagPatch } from '../../../workers/mail/domain/message-flags.ts';
+import { ANSWER_BYTES_MAX } from '../../../workers/shared/pure/request-budget.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { JmapType } from '../contract/changed-types.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
@@ -27,7 +28,7 @@ import type { DuePush, NewPushSubscription, PushOutcome, PushSubscription, PushU
 import { readState, recordChange } from '../database/change-store.ts';
 import { writeSettings } from '../database/store.ts';
 import { readTypeChanges } from '../jmap/changes-store.ts';
-import { listEmailIds, readEmails, readEmailTexts, readThreads } from '../jmap/email-read-store.ts';
+import { listEmailIds, readEmailsWithin, readEmailTexts, readThreads } from '../jmap/email-read-store.ts';
 import { createEmail, destroyEmail, updateEmail } from '../jmap/email-write-store.ts';
 import { readJmapFolders } from '../jmap/folder-read-store.ts';
 import { arrangeFolder, destroyFolder } from '../jmap/folder-write-store.ts';
@@ -82,15 +83,18 @@ export class JmapCalls extends OutboxCalls {
     return this.transactions.read((sql) => ok(readTypeChanges(sql, type, { since, max, folderId })));
   }
 
-  /** @param ids null for all messages. If the mailbox has more than `max` messages, none is read and `hasMore` is true. */
+  /**
+   * @param ids null for all messages. If there are more than `max`, or if their fields exceed what an answer may have, none is returned
+   * and `hasMore` is true.
+   */
   async readEmails(
     ids: readonly string[] | null,
     max = Number.MAX_SAFE_INTEGER,
   ): Promise<Result<{ state: string; emails: EmailRecord[]; hasMore: boolean }, NoMailbox>> {
     return this.transactions.read((sql) => {
       const all = ids ?? listEmailIds(sql, max + 1);
-      const hasMore = all.length > max;
-      return ok({ state: toState(sql), emails: hasMore ? [] : readEmails(sql, all), hasMore });
+      const emails = all.length > max ? null : readEmailsWithin(sql, all, ANSWER_BYTES_MAX);
+      return ok({ state: toState(sql), emails: emails ?? [], hasMore: emails === null });
     });
   }
 

@@ -18,7 +18,7 @@ import type {
   MessageSummary,
   ThreadPage,
 } from '../contract/messages.ts';
-import type { FolderState, RebuildSource, Unheld } from '../contract/recovery.ts';
+import type { FolderState, FormerUids, RebuildSource, Unheld } from '../contract/recovery.ts';
 import type { BatchPlace, BatchRound, CompileError, SearchAnswer, SearchRequest } from '../contract/search.ts';
 import { listUnheld } from '../database/blob-store.ts';
 import { readMailbox } from '../database/store.ts';
@@ -33,6 +33,7 @@ import { setMuted } from '../messages/quiet-store.ts';
 import { listRebuildSources, rebuildMessage } from '../messages/rebuild-store.ts';
 import { restoreFolders } from '../messages/snapshot-store.ts';
 import { findThread } from '../messages/thread-store.ts';
+import { adoptUids } from '../messages/uid-validity-store.ts';
 import { changeFound } from '../search/batch-search-store.ts';
 import { search } from '../search/search-store.ts';
 import { MailboxObject } from './mailbox-object.ts';
@@ -183,10 +184,13 @@ export class MessageCalls extends MailboxObject {
     return this.transactions.write((sql, _, now) => rebuildMessage(sql, messageId, parsed, now));
   }
 
-  /** Gives a new mailbox the folders of a lost mailbox. */
-  async restoreFolders(folders: readonly FolderState[]): Promise<Result<null, NoMailbox>> {
+  /** Gives a new mailbox the folders of a lost mailbox. @param uids null if a mailbox gets back only some of its messages. */
+  async restoreFolders(folders: readonly FolderState[], uids: FormerUids | null): Promise<Result<null, NoMailbox>> {
+    this.transactions.memory.isNumbered = false;
+    this.transactions.memory.settledState = -1;
     return this.transactions.write((sql, _, now) => {
       restoreFolders(sql, folders, now);
+      if (uids) adoptUids(sql, uids, now);
       return ok(null);
     });
   }

@@ -67,6 +67,24 @@ export class OwnReads extends CredentialCalls {
     return this.#readFor(proof, () => this.readJmapFolders(withThreads));
   }
 
+  async readOwnImapAccount(proof: CallerProof): Own<CredentialCalls['readImapAccount']> {
+    return this.#readFor(proof, () => this.readImapAccount());
+  }
+
+  async listOwnImapMessages(
+    proof: CallerProof,
+    ...query: Parameters<CredentialCalls['listImapMessages']>
+  ): Own<CredentialCalls['listImapMessages']> {
+    return this.#readFor(proof, () => this.listImapMessages(...query));
+  }
+
+  async readOwnImapChanges(
+    proof: CallerProof,
+    ...query: Parameters<CredentialCalls['readImapChanges']>
+  ): Own<CredentialCalls['readImapChanges']> {
+    return this.#readFor(proof, () => this.readImapChanges(...query));
+  }
+
   async #readFor<T>(proof: CallerProof, read: () => Promise<T>): Promise<OwnRead<T>> {
     if (proof === 'checked_by_worker') return { caller: null, answer: await read() };
     const caller = await this.identify(proof.secretSha256);

@@ -67,7 +67,10 @@ export interface MessageContent<Text, Attachment> {
 }
 
 /** A parsed message whose long texts and attachments are in R2. */
-export type ParsedMessage = MessageContent<StoredText, StoredAttachment>;
+export interface ParsedMessage extends MessageContent<StoredText, StoredAttachment> {
+  /** The tree of the message's parts, as JSON of `StoredPart`; absent if it is too long for a row. */
+  readonly structure?: string | null;
+}
 
 /** Findings of the checks about received mail: its sender, and how certain it is that the message is junk. */
 export interface ArrivalJudgement {
@@ -102,6 +105,8 @@ export interface StoreMessageInput {
   readonly folder: string;
   /** Ids or roles of the message's other folders. */
   readonly alsoIn?: readonly string[];
+  /** UIDs that the message had in a lost mailbox, by the id of the folder. Default: new ones. */
+  readonly uids?: Readonly<Record<string, number>>;
   readonly isRead: boolean;
   readonly isFlagged: boolean;
   readonly labels: readonly string[];

@@ -26,6 +26,8 @@ export interface FolderState {
   readonly id: string;
   readonly role: FolderRole | null;
   readonly name: string;
+  /** UIDVALIDITY of the mailbox; absent in snapshots by 0.2.0. */
+  readonly uidValidity?: number;
 }
 
 export interface MessageSnapshot extends Flags {
@@ -36,6 +38,18 @@ export interface MessageSnapshot extends Flags {
   readonly folders: readonly string[];
   readonly snoozedUntil: number | null;
   readonly labels: readonly string[];
+  /** UIDs of the message in `folders`, in the same order; null where it had none. Absent in snapshots by 0.2.0. */
+  readonly uids?: readonly (number | null)[];
+}
+
+/** What is known of the UIDs of a lost mailbox. */
+export interface FormerUids {
+  /** UIDVALIDITY of the lost mailbox; null if it is not known. */
+  readonly validity: number | null;
+  /** The greatest UID in the snapshot. */
+  readonly last: number;
+  /** True if every stored raw message is in the snapshot with its UIDs. */
+  readonly isComplete: boolean;
 }
 
 /** Reason of the end of an object that was put back to an earlier state, which its caller expects. */

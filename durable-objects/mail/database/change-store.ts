@@ -10,8 +10,9 @@ import { first } from './store.ts';
 const CHANGE_AGE_MAX_MS = 30 * 24 * 3_600_000;
 export const CHANGES_PER_ANSWER_MAX = 1_000;
 
-export function recordChange(sql: SqlStorage, change: Change, now: number): void {
-  sql.exec('INSERT INTO change (changed_at, body) VALUES (?, ?)', now, JSON.stringify(change));
+/** @param state number of the change, above all earlier ones; by default the next one. */
+export function recordChange(sql: SqlStorage, change: Change, now: number, state: number | null = null): void {
+  sql.exec('INSERT INTO change (state, changed_at, body) VALUES (?, ?, ?)', state, now, JSON.stringify(change));
 }
 
 /** @returns the number of the last change; 0 before the first. */

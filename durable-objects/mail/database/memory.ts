@@ -13,6 +13,10 @@ export interface Memory {
   /** Trace id of the request that accepted the last message, for the logs of processing that message. */
   incomingTrace: string | undefined;
   readonly plan: AttemptPlan;
+  /** True once every placing was seen to have a UID. Only older code, and so another object, makes one without. */
+  isNumbered: boolean;
+  /** Number of the change up to which no draft and no placing needs a new UID. */
+  settledState: number;
 }
 
 /**
@@ -27,4 +31,6 @@ export const createMemory = (): Memory => ({
   delays: new Map(),
   incomingTrace: undefined,
   plan: new AttemptPlan(),
+  isNumbered: false,
+  settledState: -1,
 });

@@ -43,6 +43,8 @@ export const mailbox = sqliteTable('mailbox', {
   /** Number of the change at which the search index was last merged. */
   tidiedState: integer('tidied_state').notNull().default(0),
   createdAt: integer('created_at').notNull(),
+  /** UIDVALIDITY of all folders; null for the second in which the mailbox was created. */
+  uidValidity: integer('uid_validity'),
 });
 
 /** The change log: one number per change, assigned in the transaction that makes it. The newest row is never deleted. */

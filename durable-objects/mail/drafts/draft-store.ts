@@ -25,11 +25,10 @@ import {
   findDraft,
   foldersOf,
   insertMessage,
-  mintMessageId,
-  mintPosition,
   toPreview,
   writeContent,
 } from '../messages/message-store.ts';
+import { mintMessageId, mintPosition } from '../messages/position-store.ts';
 import {
   forgetReferences,
   formatThreadId,

@@ -10,14 +10,8 @@ import type { MailboxRow } from '../contract/mailbox.ts';
 import { addGarbage, first } from '../database/store.ts';
 import { findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
 
-import {
-  findMessage,
-  insertMessage,
-  listStoredKeys,
-  mintMessageId,
-  mintPosition,
-  toPosition,
-} from '../messages/message-store.ts';
+import { findMessage, insertMessage, listStoredKeys } from '../messages/message-store.ts';
+import { mintMessageId, mintPosition, toPosition } from '../messages/position-store.ts';
 import { hush } from '../messages/quiet-store.ts';
 import { type Acquaintance, judgeSender } from '../messages/sender-store.ts';
 import { formatThreadId, isThreadMuted } from '../messages/thread-store.ts';
@@ -79,7 +73,9 @@ export function storeMessage(
   const { position, messageId } = decideId(sql, input);
   const { folder, ...marks } = decideArrival(sql, mailbox, input, { target, messageId }, now);
   const alsoIn = (input.alsoIn ?? []).flatMap((key) => findFolder(sql, key) ?? []).filter((each) => !isView(each));
-  const thread = insertMessage(sql, { ...input, ...marks, position, messageId, folder, alsoIn, isAccepted }, now);
+  const uids = new Map([folder, ...alsoIn].flatMap((each) => toEntry(each.folder, input.uids?.[each.folder_id])));
+  const placed = { ...input, ...marks, position, messageId, folder, alsoIn, uids, isAccepted };
+  const thread = insertMessage(sql, placed, now);
   const stored = input.origin === 'received' && isThreadMuted(sql, thread) ? findMessage(sql, messageId) : null;
   const place = stored && hush(sql, stored, now) ? (findFolder(sql, 'archive') ?? folder) : folder;
   if (input.origin === 'sent') gatherContacts(sql, [...input.parsed.to, ...input.parsed.cc, ...input.parsed.bcc], now);
@@ -92,6 +88,9 @@ export function storeMessage(
     duplicate: false,
   });
 }
+
+const toEntry = (folder: number, uid: number | undefined): (readonly [number, number])[] =>
+  uid === undefined ? [] : [[folder, uid]];
 
 /** Decides position and id of a message: those of its former id if no message has that position, otherwise new ones. */
 function decideId(sql: SqlStorage, { messageId, receivedAt }: StoreMessageInput) {

@@ -1,5 +1,6 @@
 /** Reads emails (RFC 8621 §4.1.1) and threads (§3) for JMAP: only the properties that need no bytes of the message. */
 import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
+import { measureJson } from '../../../workers/shared/pure/request-budget.ts';
 import { execute, statement } from '../../../workers/shared/stores/statement.ts';
 import type { EmailRecord, EmailText, ThreadRecord } from '../contract/jmap.ts';
 import { EMAIL_ID, readEmailId } from '../messages/email-id-store.ts';
@@ -40,6 +41,21 @@ export const readEmails = (sql: SqlStorage, ids: readonly string[]): EmailRecord
     const found = findEmail(sql, id);
     return found ? [toRecord(execute(sql, readRow, { position: found.position }).one())] : [];
   });
+
+/** @returns those of the given messages that exist; null if two or more exceed `bytesMax` as JSON. */
+export function readEmailsWithin(sql: SqlStorage, ids: readonly string[], bytesMax: number): EmailRecord[] | null {
+  const emails: EmailRecord[] = [];
+  let leftBytes = bytesMax;
+  for (const id of ids) {
+    for (const email of readEmails(sql, [id])) {
+      emails.push(email);
+      const bytes = measureJson(email, leftBytes);
+      if (bytes === null && emails.length > 1) return null;
+      leftBytes -= bytes ?? leftBytes;
+    }
+  }
+  return emails;
+}
 
 function toRecord(row: EmailRow): EmailRecord {
   const { headerMessageId, ...opened } = toOpened(row);

@@ -8,13 +8,11 @@ import type { MailboxRow } from '../contract/mailbox.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import { learnFromMove } from '../messages/batch-store.ts';
 import { findFolder, findFolderByNumber, isView } from '../messages/folder-store.ts';
-import { listLabels } from '../messages/label-store.ts';
+import { DRAFT_LABEL, listLabels } from '../messages/label-store.ts';
 import { eraseMessage, findMessage, foldersOf, patchMessage } from '../messages/message-store.ts';
 import { findEmail, readEmails } from './email-read-store.ts';
 
 export const FOLDERS_PER_EMAIL_MAX = 50;
-/** Label that marks drafts of JMAP clients. Drafts of the web app have the origin `draft` instead. */
-const DRAFT_LABEL = '$draft';
 
 /** Updates keywords and folders of an email. @returns null on success. */
 export function updateEmail(sql: SqlStorage, id: string, patch: EmailPatch, now: number): EmailSetFailure | null {

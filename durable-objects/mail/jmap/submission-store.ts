@@ -6,7 +6,7 @@ import type { StoredSubmission, SubmissionRecord, SubmitStoredError } from '../c
 import type { DeliveryState } from '../contract/messages.ts';
 import { recordChange } from '../database/change-store.ts';
 import { readDelivery } from '../messages/delivery-state-store.ts';
-import { toPosition } from '../messages/message-store.ts';
+import { toPosition } from '../messages/position-store.ts';
 import { formatThreadId } from '../messages/thread-store.ts';
 import { cancelOutboxById, insertOutbox, readOutbox } from '../outbox/outbox-store.ts';
 import { countSend, readSendWait, readShare } from '../rules/send-limit-store.ts';

@@ -88,8 +88,8 @@ export const findFolderByName = (sql: SqlStorage, name: string): FolderRow | nul
 export const findNamedFolder = (sql: SqlStorage, name: string): FolderRow | null =>
   findFolder(sql, name.toLowerCase()) ?? findFolderByName(sql, name) ?? findFolder(sql, name);
 
-const addCounts = statement<Counted & { folder: number }>(
-  `UPDATE folder SET total = total + :total, unread = unread + :unread, total_elsewhere = total_elsewhere + :totalElsewhere,
+const addCounts = statement<Counted & { folder: number; uidNext: number }>(
+  `UPDATE folder SET uid_next = max(uid_next, :uidNext), total = total + :total, unread = unread + :unread, total_elsewhere = total_elsewhere + :totalElsewhere,
      unread_elsewhere = unread_elsewhere + :unreadElsewhere, bytes = bytes + :bytes, delivered = delivered + :delivered WHERE folder = :folder`,
 );
 const addFlaggedCounts = statement<{ total: number; unread: number }>(
@@ -113,6 +113,8 @@ export interface Place {
   readonly sizeBytes: number;
   /** True for an accepted message that is being stored now. Its first folder counts it as delivered. */
   readonly isDelivered?: boolean;
+  /** UID of the message in the folders that it joins. */
+  readonly uid?: number;
 }
 
 function countIn(folder: number, place: Place | null): Counted {
@@ -145,7 +147,9 @@ export function updateCounts(sql: SqlStorage, before: Place | null, after: Place
       bytes: is.bytes - was.bytes,
       delivered: is.delivered,
     };
-    if (Object.values(added).some((count) => count !== 0)) execute(sql, addCounts, { folder, ...added });
+    if (Object.values(added).every((count) => count === 0)) continue;
+    const uidNext = added.total > 0 && after?.uid !== undefined ? after.uid + 1 : 0;
+    execute(sql, addCounts, { folder, uidNext, ...added });
   }
 }
 

@@ -3,6 +3,9 @@ import { execute, type RowOf, statement } from '../../../workers/shared/stores/s
 import type { LabelCounts, LabelPatch } from '../contract/messages.ts';
 import type { messageLabel } from './schema.ts';
 
+/** Label that marks drafts of mail clients. Drafts of the web app have the origin `draft` instead. */
+export const DRAFT_LABEL = '$draft';
+
 type LabelRow = Pick<RowOf<typeof messageLabel>, 'label'>;
 const insert = statement<{ label: string; position: number }>(
   'INSERT OR IGNORE INTO message_label (label, position) VALUES (:label, :position)',

@@ -1,8 +1,9 @@
 /** Reads messages: summaries for lists, and single messages in full. */
 
 import type { HeaderField } from '../../../workers/mail/domain/written-fields.ts';
+import { measureJson } from '../../../workers/shared/pure/request-budget.ts';
 import type { RowOf } from '../../../workers/shared/stores/statement.ts';
-import type { StoredAttachment } from '../contract/delivered-message.ts';
+import type { MailAddress, StoredAttachment } from '../contract/delivered-message.ts';
 import type { FolderRow } from '../contract/folders.ts';
 import type { ListPlace, MessageDetail, MessageSummary, ThreadPage } from '../contract/messages.ts';
 import { first } from '../database/store.ts';
@@ -58,10 +59,43 @@ export function listMessages(sql: SqlStorage, folder: FolderRow, place: ListPlac
     before,
     limit,
   );
-  return readSummaries(
+  return readListEntries(
     sql,
     [...rows].map(({ position }) => position),
   );
+}
+
+/**
+ * Maximum of characters of a subject and of a name in a list, and of all recipients of a message there. The header of a hostile message
+ * may have a megabyte, so that a page of them would exceed the memory of an isolate. A message that is read alone is complete.
+ */
+const LISTED_TEXT_LENGTH_MAX = 1_000;
+const LISTED_RECIPIENTS_LENGTH_MAX = 16_000;
+
+/** @returns the summaries of messages for a list, in the order of the positions. Long fields are cut. */
+export const readListEntries = (sql: SqlStorage, positions: readonly number[]): MessageSummary[] =>
+  readSummaries(sql, positions).map((summary) => ({
+    ...summary,
+    subject: summary.subject.slice(0, LISTED_TEXT_LENGTH_MAX),
+    from: summary.from && cutAddress(summary.from),
+    to: cutAddresses(summary.to),
+  }));
+
+const cutAddress = ({ name, email }: MailAddress): MailAddress => ({
+  name: name.slice(0, LISTED_TEXT_LENGTH_MAX),
+  email: email.slice(0, LISTED_TEXT_LENGTH_MAX),
+});
+
+function cutAddresses(addresses: readonly MailAddress[]): MailAddress[] {
+  let left = LISTED_RECIPIENTS_LENGTH_MAX;
+  const kept: MailAddress[] = [];
+  for (const address of addresses) {
+    const cut = cutAddress(address);
+    left -= cut.name.length + cut.email.length;
+    if (left < 0) break;
+    kept.push(cut);
+  }
+  return kept;
 }
 
 function toListIndex({ role, folder }: FolderRow): readonly [from: string, where: string] {
@@ -80,26 +114,34 @@ export function readSummaries(sql: SqlStorage, positions: readonly number[]): Me
   return [...rows].map(toSummary);
 }
 
-/** Maximum of characters of text and headers per result. The platform limits an RPC result to 32 MiB. */
-const THREAD_TEXT_LENGTH_MAX = 4_000_000;
+/**
+ * Maximum of bytes of the messages of a page of a thread, as JSON, if it has more than one. The platform limits an RPC result to 32 MiB,
+ * and an answer has at most `ANSWER_BYTES_MAX`.
+ */
+const THREAD_BYTES_MAX = 4_000_000;
 
-/** @returns messages after a position (exclusive), oldest first: at least one, however long it is. */
+/**
+ * @returns messages after a position (exclusive), oldest first: at least one, however long it is. A message with a text in R2 is alone
+ * on its page.
+ */
 export function readThreadMessages(sql: SqlStorage, thread: number, after: number, limit: number): ThreadPage {
   const messages: MessageDetail[] = [];
   const isMuted = isThreadMuted(sql, thread);
-  let length = 0;
+  let leftBytes = THREAD_BYTES_MAX;
   for (const { position } of sql.exec<{ position: number }>(
     'SELECT position FROM message WHERE thread = ? AND position > ? ORDER BY position LIMIT ?',
     thread,
     after,
     limit + 1,
   )) {
-    if (messages.length === limit || length > THREAD_TEXT_LENGTH_MAX) return { messages, isMuted, hasMore: true };
+    if (messages.length === limit) return { messages, isMuted, hasMore: true };
     const message = readMessage(sql, position);
     if (!message) continue;
+    const isLong = message.text.r2Key !== null || (message.html?.r2Key ?? null) !== null;
+    const bytes = isLong ? null : measureJson(message, leftBytes);
+    if (bytes === null && messages.length > 0) return { messages, isMuted, hasMore: true };
     messages.push(message);
-    length += message.headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
-    length += (message.text.value?.length ?? 0) + (message.html?.value?.length ?? 0);
+    leftBytes -= bytes ?? leftBytes;
   }
   return { messages, isMuted, hasMore: false };
 }

@@ -11,7 +11,6 @@ import {
   toFlags,
   UNMARKED,
 } from '../../../workers/mail/domain/message-flags.ts';
-import { formatTimeuuid, parseTimeuuid, toTicks } from '../../../workers/shared/pure/timeuuid.ts';
 import { insertInto } from '../../../workers/shared/stores/insert-into.ts';
 import { execute, statement } from '../../../workers/shared/stores/statement.ts';
 import type { ParsedMessage } from '../contract/delivered-message.ts';
@@ -25,12 +24,12 @@ import { addToFlaggedCounts, findFolderByNumber, isHidden, type Place, updateCou
 
 import { insertLabel, listLabels, patchLabels } from './label-store.ts';
 import { type MessageState, STATE_COLUMNS } from './message-row-store.ts';
+import { mintUid, toPosition } from './position-store.ts';
 import { messageContent, messageFolder, message as messageTable } from './schema.ts';
 import {
   assignThread,
   forgetReferences,
   formatThreadId,
-  isThread,
   isThreadMuted,
   muteThread,
   readReferences,
@@ -38,39 +37,6 @@ import {
 
 export const HIDDEN_MAIL_AGE_MAX_MS = 30 * 24 * 3_600_000;
 const PREVIEW_LENGTH_MAX = 200;
-const UNIX_EPOCH_TICKS = toTicks(0);
-
-/**
- * Chooses the position of a new message.
- * @returns microseconds since 1970: the time of arrival, or the next microsecond that is neither a position nor the number of a
- * thread.
- */
-export function mintPosition(sql: SqlStorage, receivedAt: number): number {
-  let at = Math.max(0, Math.trunc(receivedAt)) * 1_000;
-  for (;;) {
-    const end = at - (at % 1_000) + 1_000;
-    const taken = first<{ last: number | null }>(
-      sql,
-      'SELECT max(position) AS last FROM message WHERE position >= ? AND position < ?',
-      at,
-      end,
-    )?.last;
-    if (taken !== null && taken !== undefined) at = taken + 1;
-    while (at < end && isThread(sql, at)) at++;
-    if (at < end) return at;
-    at = end;
-  }
-}
-
-export function mintMessageId(position: number): string {
-  return formatTimeuuid(UNIX_EPOCH_TICKS + BigInt(position) * 10n, crypto.getRandomValues(new Uint8Array(8)));
-}
-
-/** @returns the position that a message's id contains; -1 if the text is not such an id. */
-export function toPosition(messageId: string): number {
-  const ticks = parseTimeuuid(messageId);
-  return ticks === null || ticks < UNIX_EPOCH_TICKS ? -1 : Number((ticks - UNIX_EPOCH_TICKS) / 10n);
-}
 
 /** Finds a message by its public id. The id contains the message's time of arrival, which is its row id. */
 export function findMessage(sql: SqlStorage, messageId: string): MessageState | null {
@@ -100,7 +66,7 @@ const placeOf = (message: MessageState): Place => ({
  * Removes repeated folders, and puts Junk and Trash last. The counts of All add up first folders, so the first folder of a visible
  * message must not be Junk or Trash.
  */
-function visibleFirst(folders: readonly FolderRow[]): FolderRow[] {
+export function visibleFirst(folders: readonly FolderRow[]): FolderRow[] {
   const each = [...new Map(folders.map((folder) => [folder.folder, folder])).values()];
   return [...each.filter((folder) => !isHidden(folder)), ...each.filter(isHidden)];
 }
@@ -128,6 +94,8 @@ export interface NewMessage {
   readonly spam: string | null;
   readonly authentication: string | null;
   readonly parsed: ParsedMessage;
+  /** UIDs that the message had in a lost mailbox, by folder. Default: a new UID. */
+  readonly uids?: ReadonlyMap<number, number>;
 }
 
 /** Inserts all rows of a message. @returns the number of its thread. */
@@ -159,7 +127,8 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
       spam: message.spam,
     }),
   );
-  for (const each of folders) insertPlace(sql, each.folder, position);
+  const uids = folders.map((each) => message.uids?.get(each.folder) ?? mintUid(sql));
+  for (const [at, each] of folders.entries()) insertPlace(sql, each.folder, position, uids[at] ?? mintUid(sql));
   writeContent(sql, position, parsed);
   for (const label of message.labels) insertLabel(sql, position, label);
   const { isRead, sizeBytes } = message;
@@ -168,6 +137,7 @@ export function insertMessage(sql: SqlStorage, message: NewMessage, now: number)
     isUnread: !isRead,
     sizeBytes,
     isDelivered: message.isAccepted ?? false,
+    uid: Math.max(...uids),
   });
   if (message.isFlagged && !hidden) addToFlaggedCounts(sql, 1, Number(!message.isRead));
   recordChange(
@@ -205,8 +175,8 @@ export const toParsedColumns = (parsed: ParsedMessage) => ({
   reference_list: JSON.stringify(parsed.references),
 });
 
-const insertPlace = (sql: SqlStorage, folder: number, position: number) =>
-  run(sql, insertInto(messageFolder, { folder, position }));
+const insertPlace = (sql: SqlStorage, folder: number, position: number, uid: number) =>
+  run(sql, insertInto(messageFolder, { folder, position, uid }));
 const deletePlace = (sql: SqlStorage, folder: number, position: number) =>
   sql.exec('DELETE FROM message_folder WHERE folder = ? AND position = ?', folder, position);
 
@@ -230,6 +200,7 @@ export function writeContent(sql: SqlStorage, position: number, parsed: ParsedMe
     headers: JSON.stringify(headers),
     text: text.r2Key === null ? text.value : '',
     html: html === null || html.r2Key !== null ? null : html.value,
+    structure: parsed.structure ?? null,
   };
   run(sql, insertInto(messageContent, content, 'REPLACE'));
   indexMessage(sql, position, {
@@ -244,6 +215,8 @@ export interface MessagePatch extends Omit<BatchPatch, 'folderKey'> {
   readonly folder?: FolderRow | undefined;
   /** All folders of the message after the change, at least one. Alternative to `folder`. */
   readonly folders?: readonly FolderRow[] | undefined;
+  /** True if a mark of one of the message's folders changed, which is recorded as a change of the message. */
+  readonly isMarked?: boolean;
 }
 
 const updatePlaces = statement<
@@ -280,7 +253,7 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
     patch.snoozedUntil === undefined && !isMoved ? before.snoozed_until : (patch.snoozedUntil ?? null);
   const marksChanged =
     FLAG_COLUMNS.some((column) => flags[column] !== before[column]) || snoozedUntil !== before.snoozed_until;
-  if (!isMoved && !marksChanged && !labelsChanged) return false;
+  if (!isMoved && !marksChanged && !labelsChanged && !patch.isMarked) return false;
   if (isMoved || marksChanged) {
     execute(sql, updatePlaces, {
       ...flags,
@@ -292,11 +265,13 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
       expiresAt: isVisible ? null : now + HIDDEN_MAIL_AGE_MAX_MS,
     });
     for (const { folder } of left) deletePlace(sql, folder, position);
-    for (const { folder } of entered) insertPlace(sql, folder, position);
+    const uid = mintUid(sql);
+    for (const { folder } of entered) insertPlace(sql, folder, position, uid);
     const place = {
       folders: to.map(({ folder }) => folder),
       isUnread: flags.is_read === 0,
       sizeBytes: before.size_bytes,
+      uid,
     };
     updateCounts(sql, placeOf(before), place);
     const wasFlagged = before.is_flagged && before.is_visible ? 1 : 0;

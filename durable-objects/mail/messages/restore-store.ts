@@ -14,6 +14,7 @@ import { first, type Row } from '../database/store.ts';
 import { insertWholeRow, readWholeRows } from '../database/whole-row-store.ts';
 import { type MessageState, STATE_COLUMNS } from './message-row-store.ts';
 import { eraseMessage } from './message-store.ts';
+import { renewUidValidity } from './uid-validity-store.ts';
 
 /** Tables whose rows replace those of the earlier state. None has a BLOB. */
 const HELD_TABLES = [
@@ -85,6 +86,8 @@ export function putHeldState(sql: SqlStorage, held: HeldState, now: number): num
   );
   recordChange(sql, { type: 'mailbox_updated' }, now);
   sql.exec('UPDATE mailbox SET state_floor = ? WHERE id = 1', held.state + 1);
+  // Folders have the UIDs of the earlier state again, which programs know as removed, or as those of other messages.
+  renewUidValidity(sql, now);
   return erased;
 }
 

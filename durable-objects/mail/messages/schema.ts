@@ -28,6 +28,8 @@ export const folder = sqliteTable('folder', {
   /** Number of accepted messages that were ever delivered to the folder. */
   delivered: integer('delivered').notNull().default(0),
   createdAt: integer('created_at').notNull(),
+  /** A number above every UID that the folder ever had. It changes only when a message is placed in the folder. */
+  uidNext: integer('uid_next').notNull().default(1),
 });
 
 /** The parts of a message that lists and searches read. A thread has no row; its number is the position of its first message. */
@@ -99,7 +101,17 @@ export const message = sqliteTable(
  */
 export const messageFolder = sqliteTable(
   'message_folder',
-  { folder: integer('folder').notNull(), position: integer('position').notNull() },
+  {
+    folder: integer('folder').notNull(),
+    position: integer('position').notNull(),
+    /**
+     * UID of the message in this folder: the number of the change that placed it. Null for a placing by 0.2.0, which gets one when
+     * a mail program first looks.
+     */
+    uid: integer('uid'),
+    /** 1 if a mail program marked the message for removal from this folder. */
+    isDeleted: integer('is_deleted').notNull().default(0),
+  },
   (table) => [primaryKey({ columns: [table.folder, table.position] })],
 );
 
@@ -118,6 +130,8 @@ export const messageContent = sqliteTable('message_content', {
   headers: text('headers').notNull(),
   text: text('text').notNull(),
   html: text('html'),
+  /** The tree of the message's parts as JSON of `StoredPart`; null if it is too long, or was not read at the arrival. */
+  structure: text('structure'),
 });
 
 /** Muted threads: their new messages skip the Inbox. */
@@ -163,6 +177,8 @@ export const draft = sqliteTable('draft', {
   content: text('content').notNull(),
   revision: integer('revision').notNull(),
   updatedAt: integer('updated_at').notNull(),
+  /** Revision that the draft's UID belongs to. A mail program that sees a later revision gets it under a new UID. */
+  uidRevision: integer('uid_revision'),
 });
 
 /** Messages that the user moved into or out of Junk. Each row is deleted once the spam model has been trained with it. */

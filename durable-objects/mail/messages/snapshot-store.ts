@@ -16,6 +16,7 @@ import { createFolder, findFolder, findFolderByName } from './folder-store.ts';
 import { LABELS_SQL, type MessageRow } from './message-row-store.ts';
 import { foldersOf } from './message-store.ts';
 import type { snapshot } from './snapshot-schema.ts';
+import { readUidValidity } from './uid-validity-store.ts';
 
 const SNAPSHOT_AFTER_MS = 3_600_000;
 const PAGE_MICROSECONDS = 2 ** 41;
@@ -54,9 +55,12 @@ const nextPosition = statement<{ from: number }, { at: number | null }>(
 type StateRow = Pick<MessageRow, 'message_id' | 'received_at' | 'folder' | 'also_in' | 'snoozed_until' | FlagColumn> & {
   raw_key: string;
   labels: string;
+  uids: string;
 };
 const listStates = statement<{ from: number; until: number }, StateRow>(
-  `SELECT message_id, raw_key, received_at, folder, also_in, ${FLAG_COLUMNS.join(', ')}, snoozed_until, ${LABELS_SQL} AS labels
+  `SELECT message_id, raw_key, received_at, folder, also_in, ${FLAG_COLUMNS.join(', ')}, snoozed_until, ${LABELS_SQL} AS labels,
+     (SELECT json_group_object(p.folder, p.uid) FROM message_folder AS p WHERE p.position = m.position AND
+        (p.folder = m.folder OR p.folder IN (SELECT value FROM json_each(m.also_in)))) AS uids
    FROM message AS m WHERE position >= :from AND position < :until AND raw_key IS NOT NULL ORDER BY position`,
 );
 
@@ -64,6 +68,7 @@ const listStates = statement<{ from: number; until: number }, StateRow>(
 export function* listChangedPages(sql: SqlStorage, mailbox: MailboxRow): Generator<SnapshotPage> {
   const createdAt = first<{ at: number }>(sql, 'SELECT created_at AS at FROM mailbox')?.at ?? 0;
   const folders = [...execute(sql, listFolderStates, {})];
+  const uidValidity = readUidValidity(sql);
   const idOf = new Map(folders.map(({ folder, id }) => [folder, id]));
   const toPage = (page: string, content: unknown): SnapshotPage[] => {
     const body = JSON.stringify(content);
@@ -84,19 +89,22 @@ export function* listChangedPages(sql: SqlStorage, mailbox: MailboxRow): Generat
   }
   yield* toPage(
     'folders',
-    folders.map(({ folder: _, ...state }) => state),
+    folders.map(({ folder: _, ...state }) => ({ ...state, uidValidity })),
   );
 }
 
 function toSnapshot(row: StateRow, idOf: ReadonlyMap<number, string>): MessageSnapshot {
+  const uids = JSON.parse(row.uids) as Readonly<Record<string, number | null>>;
+  const folders = foldersOf(row).filter((folder) => idOf.has(folder));
   return {
     id: row.message_id,
     rawKey: row.raw_key,
     receivedAt: row.received_at,
-    folders: foldersOf(row).flatMap((folder) => idOf.get(folder) ?? []),
+    folders: folders.flatMap((folder) => idOf.get(folder) ?? []),
     ...toFlags(row),
     snoozedUntil: row.snoozed_until,
     labels: JSON.parse(row.labels) as string[],
+    uids: folders.map((folder) => uids[folder] ?? null),
   };
 }
 

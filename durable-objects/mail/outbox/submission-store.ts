@@ -18,7 +18,8 @@ import { markAnswered, markForwarded } from '../messages/answer-mark-store.ts';
 import { readDelivery } from '../messages/delivery-state-store.ts';
 import { findFolder } from '../messages/folder-store.ts';
 import { readMessage, readMessageId } from '../messages/message-read-store.ts';
-import { eraseMessage, findDraft, findMessage, patchMessage, toPosition } from '../messages/message-store.ts';
+import { eraseMessage, findDraft, findMessage, patchMessage } from '../messages/message-store.ts';
+import { toPosition } from '../messages/position-store.ts';
 import {
   countHeldBytes,
   deleteUploadRows,

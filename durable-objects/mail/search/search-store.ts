@@ -14,7 +14,7 @@ import { first } from '../database/store.ts';
 import { parseSearch, type QueryError } from '../domain/search-query.ts';
 import { countNeedles, makeSnippet, type Needles, toNeedles } from '../domain/snippet.ts';
 import { findNamedFolder } from '../messages/folder-store.ts';
-import { readSummaries } from '../messages/message-read-store.ts';
+import { readListEntries } from '../messages/message-read-store.ts';
 import { type CompiledSearch, compileSearch } from './search-sql.ts';
 import { walk } from './search-walk-store.ts';
 
@@ -99,7 +99,7 @@ const newestPosition = (sql: SqlStorage) =>
 
 function toHits(sql: SqlStorage, positions: readonly number[], needles: Needles): SearchAnswer['hits'] {
   const isPlain = needles.words.size + needles.pieces.length === 0;
-  return readSummaries(sql, positions).map((message) => ({
+  return readListEntries(sql, positions).map((message) => ({
     message,
     snippet: (isPlain ? null : makeSnippet(readText(sql, message.position), needles)) ?? message.preview,
   }));

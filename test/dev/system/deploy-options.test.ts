@@ -320,6 +320,12 @@ describe('mail and storage settings of the zone', () => {
     );
     expect(contentOf('s1._domainkey.example.com')).toBe(DKIM_RECORD);
     expect(contentOf('_dmarc.example.com')).toBe('v=DMARC1; p=quarantine');
+    expect(stage.cloudflare.state.records).toContainEqual(
+      expect.objectContaining({
+        ...{ type: 'SRV', name: '_imaps._tcp.example.com' },
+        data: { priority: 0, weight: 1, port: 993, target: 'bridge.example.com' },
+      }),
+    );
 
     stage.cloudflare.state.denied.splice(0);
     stage.cloudflare.state.records.splice(stage.cloudflare.state.records.indexOf(mx), 1);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { totp } from '../../mail/browser/mail-page.ts';
 import { awaitMail, codeIn, listMails, setRecoveryAddress } from '../../support/mail/account-mail.ts';
 import { type MailUser, registerUser } from '../../support/mail/mail.ts';
+import { solveProof } from '../../support/proof-of-work.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { startTurnstile, type TurnstileStandIn } from '../../support/turnstile.ts';
 
@@ -58,7 +59,7 @@ describe('past the limit of guesses', () => {
     expect([refused.status, refused.body.code, refused.body.challenges]).toEqual([
       403,
       'challenge_required',
-      ['recovery_code_mail'],
+      ['proof_of_work', 'recovery_code_mail'],
     ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     // A wrong password must get the same answer: the challenge comes before the check of the password.
@@ -85,6 +86,44 @@ describe('past the limit of guesses', () => {
     expect([reused.status, reused.body.code]).toEqual([403, 'challenge_failed']);
     const spelled = ` ${codes[1]?.toUpperCase().replace('-', ' ')}`;
     expect((await login(olga.email, { mailed_code: spelled })).status).toBe(200);
+  });
+
+  it('a proof of work admits the right password of an account without a recovery address, once', async () => {
+    const pia = await registerUser(server, 'pia');
+    await flood(pia.email);
+    expect((await login(pia.email)).body.code).toBe('challenge_required');
+    const proof = solveProof(pia.email);
+    const place = newClient();
+    const mistyped = await login(pia.email, { password: 'a wrong one', proof }, place);
+    expect([mistyped.status, mistyped.body.code]).toEqual([401, 'wrong_login']);
+    expect((await login(pia.email, {}, place)).status).toBe(200);
+    const others = [proof, solveProof(olga.email), solveProof(pia.email, Date.now() - 3_600_000), '1.1', 'x'];
+    for (const other of others) {
+      const refused = await login(pia.email, { proof: other });
+      expect([other, refused.status, refused.body.code]).toEqual([other, 403, 'challenge_failed']);
+    }
+  });
+
+  it('an operator at a new place solves one too, and wrong guesses from elsewhere lock nobody out', async () => {
+    const password = 'a long operator password';
+    const made = await server.call('POST', '/v1/operators', { login: 'Opal', name: 'Opal', role: 'read', password });
+    const enter = (more: object, client = newClient()) =>
+      post('/v1/operators/login', { login: 'opal', password, ...more }, client);
+    const code = (stepsAhead: number) => ({ totp: totp(made.body.totp.secret, Date.now() + stepsAhead * 30_000) });
+    const known = newClient();
+    expect((await enter(code(-1), known)).status).toBe(200);
+    for (let done = 0; done <= GUESSES_PER_ADDRESS_MAX; ) {
+      const guesses = Array.from({ length: 10 }, () => enter({ password: 'Summer2026!' }));
+      done += (await Promise.all(guesses)).filter(({ status }) => status !== 503).length;
+    }
+    const refused = await enter(code(0));
+    expect([refused.status, refused.body.code, refused.body.challenges]).toEqual([
+      403,
+      'challenge_required',
+      ['proof_of_work'],
+    ]);
+    expect((await enter(code(0), known)).status).toBe(200);
+    expect((await enter({ ...code(1), proof: solveProof('operator opal') })).status).toBe(200);
   });
 
   it('a code works for its account only, and an unknown address can request as many codes as a known one', async () => {

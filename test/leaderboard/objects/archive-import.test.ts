@@ -33,9 +33,10 @@ it('has the same players, scores, times and ranks in its shards', async () => {
   expect(await former.find()).toMatchObject({ archive: null, erasedAt: null, players: PLAYERS.length - 1 });
   expect(await former.read()).toEqual(before);
   const { season } = former;
+  // On a slow machine, an object may sleep already.
   for (let shard = 0; shard < SHARDS; shard++)
-    await evictDurableObject(shardStub(env, { season, shard, shards: SHARDS }) as DurableObjectStub);
-  await evictDurableObject(seasonStub(env, season) as DurableObjectStub);
+    await evictDurableObject(shardStub(env, { season, shard, shards: SHARDS }) as DurableObjectStub).catch(() => {});
+  await evictDurableObject(seasonStub(env, season) as DurableObjectStub).catch(() => {});
   expect(await former.read()).toEqual(before);
   expect(await former.correct('p3', { hidden: false })).toBe(200);
   expect(await former.correct('p6', { score: 100 })).toBe(200);

@@ -5,7 +5,7 @@ import { EVENT_RETENTION_MS } from '../../../durable-objects/leaderboard/protoco
 import { LeaderboardSeason } from '../../../durable-objects/leaderboard/season/index.ts';
 import { parseSeason, seasonAt } from '../../../workers/leaderboard/domain/season-name.ts';
 import { shardOf } from '../../../workers/leaderboard/domain/shard-map.ts';
-import { seasonStub } from '../../../workers/leaderboard/objects.ts';
+import { seasonStub, UnavailableError } from '../../../workers/leaderboard/objects.ts';
 import { locationsOf } from '../../../workers/leaderboard/records/archive-files.ts';
 import { createSeasonStore } from '../../../workers/leaderboard/records/season-store.ts';
 import { writeScores } from '../../../workers/leaderboard/score-writer.ts';
@@ -21,6 +21,7 @@ export const PLAYERS = Array.from({ length: 26 }, (_, i) => `p${i}`);
 /** Players of one shard, who are corrected in one millisecond. */
 const [A, B] = PLAYERS.slice(10).filter((userId) => shardOf(userId, SHARDS) === 1) as [string, string];
 const ROUNDS_MAX = 5;
+const ATTEMPTS_MAX = 5;
 
 let months = 0;
 let power: Power | undefined;
@@ -91,8 +92,18 @@ export class FormerSeason {
     return this.request('PATCH', userId, { ...change, reason: 'x' });
   }
 
-  /** Reads the list in pages of one player, every player, and the histogram. */
+  /** Reads the list in pages of one player, every player, and the histogram. On a busy machine, an object may be late. */
   async read() {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#read();
+      } catch (error) {
+        if (!(error instanceof UnavailableError) || attempt === ATTEMPTS_MAX) throw error;
+      }
+    }
+  }
+
+  async #read() {
     forgetSeason(this.season);
     const opened = await openStandings(env, this.season);
     if (!opened.ok) throw new Error(opened.error.kind);

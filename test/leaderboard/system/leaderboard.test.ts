@@ -241,7 +241,9 @@ describe('an update', () => {
       const read = await get(`/v1/scores/${encodeURIComponent(user_id)}`);
       expect([code, read.status]).toEqual([code, isAllowed ? 200 : 400]);
     }
-    for (const user_id of ['..', '.', '__proto__', 'constructor', '-', '@']) {
+    // No URL has these as a part of its path, so such players could not be corrected or erased.
+    for (const user_id of ['.', '..']) expect((await post({ user_id, points: 3 })).status).toBe(400);
+    for (const user_id of ['...', '__proto__', 'constructor', '-', '@']) {
       expect((await post({ user_id, points: 3 })).body.user_info).toMatchObject({
         user_id,
         user_name: user_id,

@@ -305,6 +305,19 @@ describe.skipIf(!hasChromium)('mail without a network', () => {
     await signOut(page);
     await page.getByLabel('Password').waitFor();
     await eventually(kept).toBe(0);
+    const stored = await page.evaluate(async () => {
+      const names = await caches.keys();
+      const requests = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
+      return requests.flat().map(({ url }) => new URL(url).pathname);
+    });
+    expect(stored.filter((path) => !path.startsWith('/_/'))).toEqual([]);
+    await page.context().setOffline(true);
+    // The page opens only if its service worker was ready before.
+    const shown = await page.reload().then(
+      () => page.content(),
+      () => '',
+    );
+    expect(shown).not.toMatch(/Private|For my eyes|leaver/);
     await page.context().close();
   });
 

@@ -26,8 +26,8 @@ const MORE: Readonly<Record<string, object>> = {
 };
 /** Routes that a game server's token may use. */
 const OF_GAME = /^POST \/v1(?:\/boards\/\{board\})?\/scores(?:\/batch)?$/;
-/** Routes that a token for reading a user's objects may use: it may also read the user's jobs. */
-const OF_STORAGE = /^GET \/v1\/storage\/jobs/;
+/** Routes that a token for reading a user's objects may use: it may also read the user's jobs and links. */
+const OF_STORAGE = /^GET \/v1\/storage\/(?:jobs|links)/;
 const MARK = 'zanzibar-secret';
 let server: TestServer;
 let victim: { token: string; ids: Record<string, string> };
@@ -59,6 +59,7 @@ const OPEN = [
   'GET /v1/scores/{user_id}/neighbors',
   'GET /v1/seasons',
   'GET /v1/seasons/{season}/distribution',
+  'GET /v1/shared/{secret}',
   'POST /v1/auth/forgot',
   'POST /v1/auth/login',
   'POST /v1/auth/login-code',
@@ -69,6 +70,7 @@ const OPEN = [
   'POST /v1/operators/login',
   'POST /v1/operators/passkey/login',
   'POST /v1/operators/passkey/options',
+  'POST /v1/shared/{secret}',
 ];
 
 async function register(name: string): Promise<{ token: string; userId: string }> {
@@ -132,6 +134,8 @@ async function furnish(name: string): Promise<typeof victim> {
     bucket: 'any-bucket',
     collector: 'mail',
     operator_id: 'any',
+    link_id: '00000000-0000-4000-8000-000000000000',
+    secret: 'shr_none',
     job_id: '00000000-0000-4000-8000-000000000000',
     account_id: userId,
     subscription_id: 'any',

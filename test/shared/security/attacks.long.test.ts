@@ -4,6 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Attack, SECRET } from './attacks/attack.ts';
+import { AUTHORITY_ATTACKS } from './attacks/authority.ts';
+import { BUDGET_ATTACKS } from './attacks/budgets.ts';
 import { CONTROLS } from './attacks/controls.ts';
 import { HOST_ATTACKS } from './attacks/hosts.ts';
 import { JSON_BODY_ATTACKS } from './attacks/json-bodies.ts';
@@ -33,6 +35,8 @@ const GROUPS: readonly (readonly [string, readonly Attack[]])[] = [
   ['the leaderboard', LEADERBOARD_ATTACKS],
   ['roles of operators', OPERATOR_ATTACKS],
   ['the web', WEB_ATTACKS],
+  ['rights that end', AUTHORITY_ATTACKS],
+  ['budgets of requests', BUDGET_ATTACKS],
 ];
 
 let world: World;

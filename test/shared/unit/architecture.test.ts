@@ -55,7 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'durable-objects/mail/contract/': ['workers/shared/pure/', 'workers/mail/domain/'],
   // The files directly in `web/` are the build and its measurements. They import nothing else.
   'web/': [],
-  'web/shared/': ['workers/shared/web/web-config.ts'],
+  'web/shared/': ['workers/shared/web/web-config.ts', 'workers/shared/web/proof-of-work.ts'],
   'web/docs/': WEB_CONTRACTS,
   'web/not-found/': WEB_CONTRACTS,
   'web/turnstile/': WEB_CONTRACTS,
@@ -68,6 +68,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/leaderboard/domain/season-name.ts',
   ],
   'web/operator/': [...WEB_CONTRACTS, 'workers/identity/principal.ts'],
+  // The bridge is a client of the Worker: it shares no code with it.
+  'bridge/': ['bridge/'],
+  'bridge/session/': [],
   'web/mail/': [
     'workers/shared/web/passkey-json.ts',
     ...WEB_CONTRACTS,
@@ -82,8 +85,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const IS_STORE = /(?:^|\/)(?:store\/[^/]+|(?:[^/]+-)?(?:store|schema))\.ts$/;
 const SQL =
   /[`'"]\s*(?:SELECT\s|INSERT\s+(?:OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|REPLACE\s+INTO\s|CREATE\s+\w+\s|PRAGMA\s|WITH\s+\w+\s+AS\s)/;
+/** The session of the bridge runs in Node and in workerd, so it imports no module of either. */
+const IS_SESSION = /^bridge\/session\//;
+const PLATFORM_MODULES = /^(?:node|cloudflare):/;
 /** Packages that only some files may import, with patterns of these files. A pattern without such a file fails the test. */
 const PACKAGES: readonly [name: RegExp, files: readonly RegExp[]][] = [
+  [/^imapflow/, [/^bridge\/session\/command\.ts$/]],
+  [/^(?:node:net|node:tls)$/, [/^bridge\/listeners\.ts$/]],
+  [/^ws$/, [/^bridge\/node-network\.ts$/]],
   [/^drizzle-(?:orm|kit)/, [IS_STORE, /^workers\/shared\/stores\/(?:statement|insert-into)\.ts$/]],
   // The package of the base classes of Durable Objects and entrypoints.
   [
@@ -116,7 +125,8 @@ function isAllowedInDomain(file: string, imported: string): boolean {
 function isAllowed(file: string, imported: string): boolean {
   const rule = PACKAGES.find(([name]) => name.test(imported));
   if (rule) return rule[1].some((pattern) => pattern.test(file));
-  const isOwn = /^(?:workers|durable-objects|web|migrations|dev|test|bench|package\.json)\b/.test(imported);
+  if (IS_SESSION.test(file) && PLATFORM_MODULES.test(imported)) return false;
+  const isOwn = /^(?:bridge|workers|durable-objects|web|migrations|dev|test|bench|package\.json)\b/.test(imported);
   if (!isOwn) return !file.includes('/domain/') || PURE_PACKAGES.includes(imported);
   if (file.includes('/domain/')) return isAllowedInDomain(file, imported);
   const folder =
@@ -169,7 +179,7 @@ function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
 }
 
 const texts = new Map(
-  globSync('{workers,durable-objects,web}/**/*.{ts,tsx}', { cwd: ROOT }).map((file) => [
+  globSync('{bridge,workers,durable-objects,web}/**/*.{ts,tsx}', { cwd: ROOT }).map((file) => [
     file,
     readFileSync(join(ROOT, file), 'utf8'),
   ]),

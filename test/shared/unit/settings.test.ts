@@ -51,6 +51,7 @@ const BAD: Record<string, readonly string[]> = {
   LEADERBOARD_LOCATION: ['europe', 'WEUR', 'weur,eeur'],
   MAIL_DOMAINS: ['example.test;example.org', 'a b', '@example.test'],
   MAIL_HOSTNAME: ['smtp://mail.example'],
+  MAIL_BRIDGE_HOST: ['smtp://mail.example'],
   POSTMASTER_ADDRESS: ['ann', 'ann@', 'a n@example.test'],
   PERSONAL_ATTACHMENT_BYTES: ['25MB', '-1', '0'],
   PERSONAL_QUOTA_BYTES: ['5G'],

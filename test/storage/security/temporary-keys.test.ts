@@ -11,7 +11,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mintTemporaryKey } from '../../../workers/identity/s3/temporary-keys.ts';
+import { mintTemporaryKey } from '../../../workers/identity/secrets/temporary-keys.ts';
 import { confirmSession, registerUser } from '../../support/mail/mail.ts';
 import { hasClient } from '../../support/real-client.ts';
 import { startServer, type TestServer } from '../../support/server.ts';

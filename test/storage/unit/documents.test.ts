@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { checkPostPolicy, parsePostPolicy } from '../../../workers/storage/domain/post-policy.ts';
 import { openForm } from '../../../workers/storage/s3/bodies/form-body.ts';
 import { element, xmlDocument } from '../../../workers/storage/s3/protocol/xml.ts';
-import { childrenOf, parseXml, textOf } from '../../../workers/storage/s3/protocol/xml-parser.ts';
+import { childrenOf, parseXml, parseXmlList, textOf } from '../../../workers/storage/s3/protocol/xml-parser.ts';
 
 describe('XML', () => {
   it('parses back to the written text, for every text that XML can contain', () => {
@@ -28,6 +28,59 @@ describe('XML', () => {
     `${'<a>'.repeat(40)}${'</a>'.repeat(40)}`,
   ])('is refused as %s', (text) => {
     expect(parseXml(text, 'a')).toMatchObject({ ok: false, error: { code: 'MalformedXML' } });
+  });
+});
+
+describe('XML that multiplies', () => {
+  const malformed = { ok: false, error: { code: 'MalformedXML' } };
+  it.each([
+    ['elements', `<a>${'<b/>'.repeat(2_000_000)}</a>`],
+    ['attributes', `<a ${Array.from({ length: 300_000 }, (_, n) => `b${n}="1"`).join(' ')}/>`],
+    ['attributes without blanks', `<a ${Array.from({ length: 300_000 }, (_, n) => `b${n}='"'`).join('')}/>`],
+    ['levels', `${'<a>'.repeat(500_000)}${'</a>'.repeat(500_000)}`],
+    ['levels without end', '<a>'.repeat(2_000_000)],
+    ['beginnings of tags', '<a '.repeat(2_000_000)],
+    ['comments', `<a>${'<!---->'.repeat(1_000_000)}</a>`],
+    ['instructions', `<a>${'<?b?>'.repeat(1_000_000)}</a>`],
+  ])('is refused before it is parsed: %s', (_, text) => {
+    expect(parseXml(text, 'a')).toMatchObject(malformed);
+  });
+
+  const list = { rootName: 'L', itemName: 'I', itemsMax: 1_000 };
+  const items = (count: number, body = (n: number) => `<K>${n}${'k&amp;'.repeat(15)}</K>`) =>
+    Array.from({ length: count }, (_, n) => `<I>${body(n)}</I>\n`).join('');
+
+  it.each([1, 199, 200, 201, 400, 1_000])(
+    'is parsed in slices to what one parse gives: a list of %i items',
+    async (count) => {
+      const text = `<?xml version="1.0"?>\n<L xmlns="x"><Quiet>true</Quiet>${items(count)}<After>1</After></L>`;
+      const [sliced, whole] = [await parseXmlList(text, list), parseXml(text, 'L')];
+      if (!sliced.ok || !whole.ok) throw new Error('not parsed');
+      expect(childrenOf(sliced.value, 'I')).toEqual(childrenOf(whole.value, 'I'));
+      for (const name of ['Quiet', 'After']) expect(textOf(sliced.value, name)).toBe(textOf(whole.value, name));
+    },
+  );
+  it('is refused as a whole if one item is malformed, and with too many items or elements', async () => {
+    for (const text of [
+      `<L>${items(600)}<I><K></I>${items(10)}</L>`,
+      `<L>${items(600)}</I>${items(10)}</L>`,
+      `<L>${items(600)}`,
+      `${items(600)}</L>`,
+      `<L>${items(1_001)}</L>`,
+      `<L>${items(900, () => '<K/>'.repeat(40))}</L>`,
+      `<L>${items(900)}<I>${'k'.repeat(70_000)}</I></L>`,
+      `<L>${'k'.repeat(70_000)}${items(900)}</L>`,
+      `<L>${items(900)}${'&amp;'.repeat(14_000)}</L>`,
+      `<L><!-- c -->${items(900)}</L>`,
+    ])
+      expect([text.length, await parseXmlList(text, list)]).toMatchObject([text.length, malformed]);
+  });
+  it('keeps items with comments and prefixes', async () => {
+    const commented = await parseXmlList(`<L>${items(50, () => '<!-- </I> --><K>1</K>')}</L>`, list);
+    expect(commented.ok && childrenOf(commented.value, 'I')).toHaveLength(50);
+    const prefixed = `<s:L xmlns:s="x">${items(500).replaceAll(/<(\/?)/g, '<$1s:')}</s:L>`;
+    const parsed = await parseXmlList(prefixed, list);
+    expect(parsed.ok && childrenOf(parsed.value, 'I').map((item) => textOf(item, 'K'))).toHaveLength(500);
   });
 });
 

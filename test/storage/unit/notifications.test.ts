@@ -52,6 +52,8 @@ describe('a notification configuration', () => {
     ['a webhook over HTTP', hook('http://hooks.example.com/'), 'InvalidArgument'],
     ['a webhook at a private address', hook('https://10.0.0.1/'), 'InvalidArgument'],
     ['a webhook at a private name', hook('https://db.internal/'), 'InvalidArgument'],
+    ['a webhook at a port of mail', hook('https://hooks.example.com:25/'), 'InvalidArgument'],
+    ['a webhook at 8443', hook('https://hooks.example.com:8443/'), 'accepted'],
     ['a webhook at this machine', hook('https://localhost/'), 'InvalidArgument'],
     ['no event', `<QueueConfiguration>${QUEUE}</QueueConfiguration>`, 'MalformedXML'],
     [

@@ -97,6 +97,7 @@ function answerHost(state: CloudflareState, line: string, request: IncomingMessa
       { type: 'TXT', name: domain, value: 'v=spf1 include:_spf.mx.cloudflare.net ~all' },
       { type: 'TXT', name: `_dmarc.${domain}`, value: 'v=DMARC1; p=quarantine' },
       ...(line.startsWith('POST ') ? [{ type: 'TXT', name: `s1._domainkey.${domain}`, value: DKIM_RECORD }] : []),
+      { type: 'SRV', name: `_imaps._tcp.${domain}`, value: '0 1 993 bridge.example.com' },
     ];
     response
       .writeHead(isAllowed ? 200 : 401, { 'content-type': 'application/json' })

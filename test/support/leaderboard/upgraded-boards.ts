@@ -96,7 +96,7 @@ export class UpgradedBoard {
     const from = await this.#get(
       `/scores?${query}&exact=1&from_rank=${Math.max(1, Math.ceil(list.length / 2))}&limit=20`,
     );
-    const { ranges } = await this.#get(`/seasons/${season}/distribution?limit=20`);
+    const { data: ranges } = await this.#get(`/seasons/${season}/distribution?limit=20`);
     const csv = await this.call('GET', `/seasons/${season}/export`);
     return { list, players, some: some.data.map(toEntry), from: from.data.map(toEntry), ranges, csv: csv.body };
   }

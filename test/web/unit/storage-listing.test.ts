@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findLinkTimes } from '../../../web/storage/link-times.ts';
 import {
   appendPage,
   compareNames,
@@ -137,20 +136,5 @@ describe('the pace of uploads', () => {
 
   it('leaves one of the six connections of HTTP/1 to the page', () => {
     expect(['h3', 'h2', 'http/1.1', ''].map(limitMax)).toEqual([12, 12, 5, 5]);
-  });
-});
-
-describe('the times of a link', () => {
-  it('end with the key that signs it', () => {
-    const hours = (end: number | null) => {
-      const { choices, secondsToKeyEnd } = findLinkTimes(end === null ? null : end * 3_600_000, 0);
-      return [choices.map(({ seconds }) => seconds / 3_600), secondsToKeyEnd && secondsToKeyEnd / 3_600];
-    };
-    expect(hours(null)).toEqual([[1, 24, 168], null]);
-    expect(hours(200)).toEqual([[1, 24, 168], null]);
-    expect(hours(30)).toEqual([[1, 24], 30]);
-    expect(hours(12)).toEqual([[1], 12]);
-    expect(hours(0.5)).toEqual([[], 0.5]);
-    expect(hours(-1)).toEqual([[], 0]);
   });
 });

@@ -47,6 +47,7 @@ export interface SignIn {
   totp?: string;
   recovery_code?: string;
   turnstile?: string;
+  proof?: string;
   mailed_code?: string;
   /** Response of a passkey, in JSON. */
   passkey?: unknown;

@@ -160,6 +160,14 @@ function Details({ message }: { message: Message }) {
 const DATE_TOLERANCE_MS = 24 * 3_600_000;
 
 /** The date of arrival in a folded message, as in the list. An open message shows its Date header. */
+/** What a reader of the message should know first. */
+const Notes = ({ message }: { message: Message }) => (
+  <>
+    {message.importance === 'high' && <p className="badge warn">{t.highImportance}</p>}
+    {message.is_truncated && <p className="badge warn">{t.cutShort}</p>}
+  </>
+);
+
 function When({ message, isOpen }: { message: Message; isOpen: boolean }) {
   const { date, received_at: receivedAt } = message;
   if (!isOpen) {
@@ -243,7 +251,7 @@ export function MessageView({ message, thread, isOpen, isDraft, onToggle }: Prop
       {isOpen && (
         <div className="message-body">
           {isForged && <p className="error-box small">{fill(t.forged, { email: message.from?.email ?? '' })}</p>}
-          {message.importance === 'high' && <p className="badge warn">{t.highImportance}</p>}
+          <Notes message={message} />
           {areDetailsOpen && <Details message={message} />}
           <DeliveryList message={message} />
           {mayInvite(message) && <InvitationCard message={message} thread={thread} />}

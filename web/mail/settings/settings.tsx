@@ -18,6 +18,7 @@ import { OwnAddresses } from './own-addresses.tsx';
 const t = mailSettingsTexts.profile;
 
 const Contacts = lazy(() => import('./contacts.tsx').then((module) => ({ default: module.Contacts })));
+const Devices = lazy(() => import('./devices.tsx').then((module) => ({ default: module.Devices })));
 const Filters = lazy(() => import('./filters.tsx').then((module) => ({ default: module.Filters })));
 const Senders = lazy(() => import('./senders.tsx').then((module) => ({ default: module.Senders })));
 const Security = lazy(() => import('./security.tsx').then((module) => ({ default: module.Security })));
@@ -144,6 +145,7 @@ const TABS = [
   ['filters', t.tabs.filters, Filters],
   ['senders', t.tabs.senders, Senders],
   ['vacation', t.tabs.vacation, VacationForm],
+  ['devices', t.tabs.devices, Devices],
   ['security', t.tabs.security, Security],
   ['transfer', t.tabs.transfer, Transfer],
 ] as const;

@@ -19,6 +19,12 @@ export const app = {
     remove: 'Remove {name}',
   },
   units: { bytes: { one: '{count} byte', other: '{count} bytes' } as Forms },
+  personCheck: {
+    checkHuman: 'Check that you are human',
+    manyWrong: 'There were many wrong passwords from elsewhere. Confirm that it is you.',
+    signIn: 'Sign in',
+    working: 'Checking. This takes some seconds.',
+  },
   challengeFailed: 'The challenge could not be loaded. Reload the page, or use a code by mail.',
   notFound: {
     title: 'Page not found',

@@ -2,6 +2,7 @@
 export const enMailReader = {
   reader: {
     highImportance: 'High importance',
+    cutShort: 'This message is too long to show whole. Download the original for all of it.',
     toolbar: 'Conversation',
     back: 'Back',
     archive: 'Archive',

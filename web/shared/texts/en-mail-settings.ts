@@ -1,4 +1,6 @@
 /** English texts of the settings of mail, of imports and of exports. Words in braces are replaced. */
+
+import { enMailPrograms } from './en-mail-programs.ts';
 import type { Forms } from './forms.ts';
 
 export const enMailSettings = {
@@ -266,6 +268,7 @@ export const enMailSettings = {
       filters: 'Filters',
       senders: 'Senders',
       vacation: 'Away',
+      devices: 'Devices',
       security: 'Security',
       transfer: 'Import and export',
     },
@@ -273,6 +276,7 @@ export const enMailSettings = {
     backToMail: 'Back to mail',
     loading: 'Loading…',
   },
+  programs: enMailPrograms,
   transfer: {
     cutOff: 'The download was interrupted: {error}',
     mailboxFull: 'The mailbox is full.',

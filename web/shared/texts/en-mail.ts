@@ -189,10 +189,7 @@ export const enMail = {
     newMailTitle: 'New mail',
   },
   challenge: {
-    checkHuman: 'Check that you are human',
     oneMoreStep: 'One more step',
-    manyWrong: 'There were many wrong passwords for this address. Confirm that it is you.',
-    signIn: 'Sign in',
     codeSent: 'If the account has a recovery address, a code was sent to it.',
     code: 'Code',
     signInWithCode: 'Sign in with the code',

@@ -3,12 +3,14 @@
  * sendProblem(c, caller.error)`.
  */
 import type { Context, MiddlewareHandler } from 'hono';
+import { sharedTurns } from '../../shared/concurrency/shared-turns.ts';
 import { admitToRoute, type JsonApiEnv, rateLimited, sendProblem } from '../../shared/json/json-api.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { wasRefused } from '../../shared/json/request-rates.ts';
 import type { AuditActor } from '../../shared/pure/audit-actor.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
+import { isPossibleUserId } from '../../shared/stores/directories.ts';
 import { mayOperate } from '../domain/operator-roles.ts';
 import {
   isOperator,
@@ -67,6 +69,7 @@ async function admit(c: Context<JsonApiEnv>, caller: Awaited<Found>): Found {
   if (!caller.ok) return caller;
   recordUse(c.env, caller.value, createClock(c.env)(), (work) => c.executionCtx.waitUntil(work));
   if (caller.value?.kind !== 'user') return caller;
+  if (c.get('endTurn') === undefined) c.set('endTurn', sharedTurns.begin(caller.value.userId));
   return (await admitToRoute(c, 'user', caller.value.userId)) ? caller : err({ kind: 'rate_limited' });
 }
 
@@ -104,6 +107,14 @@ async function requirePrincipal(c: Context<JsonApiEnv>): Promise<Result<Principa
   return ok(caller.value);
 }
 
+const NO_SUCH_USER = problem(404, 'no_such_user', 'User not found.');
+
+/** A user id in a path. Only ids of users are UUIDs of version 8. */
+const USER_ID = /\/([0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})(?=\/|$)/i;
+
+/** Whether the path has a user id that nobody can have. A lookup would report a database that is not bound as a fault. */
+const namesNobody = (c: Context<JsonApiEnv>): boolean => !isPossibleUserId(c.env, USER_ID.exec(c.req.path)?.[1] ?? '');
+
 /** Requires root or an operator with the role `admin`, for routes about users, keys and operators. An `admin` token is refused. */
 export async function requireIdentityAdmin(
   c: Context<JsonApiEnv>,
@@ -111,7 +122,8 @@ export async function requireIdentityAdmin(
   const caller = await requirePrincipal(c);
   if (!caller.ok) return caller;
   const { value } = caller;
-  if (value.kind === 'root' || (value.kind === 'operator' && value.role === 'admin')) return ok(value);
+  if (value.kind === 'root' || (value.kind === 'operator' && value.role === 'admin'))
+    return namesNobody(c) ? err(NO_SUCH_USER) : ok(value);
   return err(
     value.kind === 'operator'
       ? ROLE_NOT_ALLOWED
@@ -126,7 +138,8 @@ export async function requireOperator(c: Context<JsonApiEnv>): Promise<Result<Pr
   const { value } = caller;
   if (!isOperator(value)) return err(problem(403, 'operator_only', 'Only an operator may do this.'));
   const isAllowed = value.kind !== 'operator' || mayOperate(value.role, c.req.method, c.req.path);
-  return isAllowed ? caller : err(ROLE_NOT_ALLOWED);
+  if (!isAllowed) return err(ROLE_NOT_ALLOWED);
+  return namesNobody(c) ? err(NO_SUCH_USER) : caller;
 }
 
 /** Tells whether the caller of an open route is an operator. A wrong credential is refused as on every route. */

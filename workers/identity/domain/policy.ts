@@ -15,6 +15,9 @@ import {
 } from './policy-conditions.ts';
 import { matchPattern, matchWildcard } from './policy-patterns.ts';
 
+/** An AWS-style policy document as stored. `parsePolicy` parses it. */
+export type PolicyDocument = Readonly<Record<string, unknown>>;
+
 export interface Policy {
   readonly id: string | null;
   readonly statements: readonly PolicyStatement[];

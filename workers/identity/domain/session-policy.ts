@@ -1,7 +1,6 @@
 /** Session policies: what a temporary key may do at most. It also needs the rights of the key from which it was made. Pure. */
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import type { PolicyDocument } from '../principal.ts';
-import { findConditionKeyFault, parsePolicy } from './policy.ts';
+import { findConditionKeyFault, type PolicyDocument, parsePolicy } from './policy.ts';
 
 /** Maximum length of a session policy as JSON, in characters, as at AWS (STS API Reference, AssumeRole). */
 export const SESSION_POLICY_CHARACTERS_MAX = 2_048;

@@ -13,7 +13,7 @@ import {
 } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { databaseNumberOf, databaseOf } from '../../shared/stores/directories.ts';
+import { databaseNumberOf, databaseOf, isPossibleUserId } from '../../shared/stores/directories.ts';
 import { requireIdentityAdmin } from '../callers/guards.ts';
 import { BOARD_SCOPE, BUCKET_SCOPE, opensObjects, SCOPES, type Scope } from '../principal.ts';
 import { hashToken, mintToken } from '../secrets/credentials.ts';
@@ -95,6 +95,7 @@ function addCreate(api: OpenAPIHono<JsonApiEnv>): void {
       const caller = await requireIdentityAdmin(c);
       if (!caller.ok) return sendProblem(c, caller.error);
       const given = c.req.valid('json');
+      if (!isPossibleUserId(c.env, given.user_id ?? '')) return sendProblem(c, NO_SUCH_USER);
       const home = databaseNumberOf(given.user_id ?? '');
       const database = databaseOf(c.env, home);
       const isUser = given.user_id === undefined || (await createIdentityStore(database).findUser(given.user_id));

@@ -3,13 +3,15 @@
  * out for good.
  *
  * By design: the possible challenges are listed whether or not the account exists, and a challenge is solved before the password is
- * checked. Neither thus reveals anything about the account, and guesses stay limited. Without Turnstile and without a recovery
- * address, logins still work from known devices and networks and by passkey; other logins wait for `Retry-After`.
+ * checked. Neither thus reveals anything about the account, and guesses stay limited. Without Turnstile, a proof of work stands in for
+ * it, so that everybody can solve one.
  */
+import { createHash } from 'node:crypto';
 
 import { type Challenge, type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { newestDatabaseOf, possibleDatabasesOf, userDatabaseOf } from '../../shared/stores/directories.ts';
+import { hasProofBits, isProofTimely, toProofText } from '../../shared/web/proof-of-work.ts';
 import { hashSecret, mintMailedCode, normalizeCode } from '../secrets/one-time-secrets.ts';
 import { createLoginStore } from '../store/login-store.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
@@ -26,6 +28,10 @@ export interface ChallengeSolution {
   /** Token of the Turnstile widget. */
   readonly turnstile: string | undefined;
   readonly mailedCode: string | undefined;
+  /** Proof of work (`workers/shared/web/proof-of-work.ts`). */
+  readonly proof: string | undefined;
+  /** Whether a code can be mailed to a recovery address. Operators have none. */
+  readonly mayMail: boolean;
   /** URL of the request. Its hostname is compared with that of the widget. */
   readonly url: string;
 }
@@ -54,8 +60,24 @@ const toChallengeProblem = (
 ): Problem =>
   problem(403, code, detail, { challenges, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
 
+const CHALLENGE_UNAVAILABLE = problem(503, 'challenge_unavailable', 'Turnstile cannot be reached. Retry.', {
+  retryAfterSeconds: 10,
+});
+
+/** Lifetime of a used proof's count: longer than a proof is timely. */
+const PROOF_AGE_MS = 3_600_000;
+
+/** Checks a proof of work, which counts once. */
+async function checkProof(env: Env, subject: string, proof: string, now: number): Promise<'passed' | 'failed'> {
+  const hash = createHash('sha256').update(toProofText(subject, proof)).digest();
+  if (!isProofTimely(proof, now) || !hasProofBits(hash)) return 'failed';
+  const store = createLoginStore(newestDatabaseOf(env, subject));
+  const { count } = await store.countGuess(hash.toString('hex'), now, PROOF_AGE_MS);
+  return count === 1 ? 'passed' : 'failed';
+}
+
 /**
- * Decides about a login for an address over its limit of guesses.
+ * Decides about a login for an address, or for an operator, over its limit of guesses.
  * @param passedKey guard that is set when this place has solved a challenge for this address.
  * @returns 403 with the possible challenges, unless one was solved.
  */
@@ -68,17 +90,17 @@ export async function admitByChallenge(
 ): Promise<Result<null, Problem>> {
   const guards = createLoginStore(newestDatabaseOf(env, email));
   if (await guards.isGuardSet(passedKey, now)) return ok(null);
-  const possible: readonly Challenge[] = [
-    ...(isTurnstileSet(env) ? (['turnstile'] as const) : []),
-    'recovery_code_mail',
-  ];
+  const byMail = solution.mayMail ? (['recovery_code_mail'] as const) : [];
+  const possible: readonly Challenge[] = [isTurnstileSet(env) ? 'turnstile' : 'proof_of_work', ...byMail];
   let outcome: 'passed' | 'failed' | 'unavailable' | null = null;
-  if (solution.mailedCode !== undefined) {
+  if (solution.mayMail && solution.mailedCode !== undefined) {
     const secret = hashSecret('login_code', normalizeCode(solution.mailedCode), email);
     const takes = possibleDatabasesOf(env, email).map((database) =>
       createRecoveryStore(database).takeSecret(secret, now),
     );
     outcome = (await Promise.all(takes)).some((taken) => taken !== null) ? 'passed' : 'failed';
+  } else if (solution.proof !== undefined && !isTurnstileSet(env)) {
+    outcome = await checkProof(env, email, solution.proof, now);
   } else if (solution.turnstile !== undefined && isTurnstileSet(env)) {
     outcome = await verifyTurnstile(env, solution.turnstile, { action: 'login', url: solution.url });
   }
@@ -89,16 +111,14 @@ export async function admitByChallenge(
     case 'failed':
       return err(toChallengeProblem('challenge_failed', 'The challenge was not solved. Try again.', possible));
     case 'unavailable':
-      return err(
-        toChallengeProblem('challenge_required', 'Turnstile cannot be reached. Use a code by mail.', [
-          'recovery_code_mail',
-        ]),
-      );
+      return solution.mayMail
+        ? err(toChallengeProblem('challenge_required', 'Turnstile cannot be reached. Use a code by mail.', byMail))
+        : err(CHALLENGE_UNAVAILABLE);
     case null:
       return err(
         toChallengeProblem(
           'challenge_required',
-          'Too many wrong passwords for this address. Solve a challenge, or wait.',
+          'Too many wrong passwords from elsewhere. Solve a challenge, or wait.',
           possible,
           retryAfterSeconds,
         ),
@@ -125,8 +145,6 @@ export async function admitRegistration(
     case 'failed':
       return err(toChallengeProblem('challenge_failed', 'The challenge was not solved. Try again.', ['turnstile']));
     case 'unavailable':
-      return err(
-        problem(503, 'challenge_unavailable', 'Turnstile cannot be reached. Retry.', { retryAfterSeconds: 10 }),
-      );
+      return err(CHALLENGE_UNAVAILABLE);
   }
 }

@@ -92,8 +92,7 @@ export async function admitAction(
 
 /**
  * Counts a guess at the password of an address.
- * @param solution solution of a challenge, for a login only; `unlimited` for a login whose second factor is always asked, so that
- *   guesses at the password from many places open nothing, and need not lock its owner out.
+ * @param solution solution of a challenge, for a login only.
  * @returns whether the guess comes from a known place; 429 with the time to wait when no more guesses are accepted, 503 while too many hashes are waiting, or 403 with the
  * challenges that admit a login from a new place while others guess at the same address.
  */
@@ -102,7 +101,7 @@ export async function admitGuess(
   email: string,
   guesser: Guesser,
   now: number,
-  solution?: ChallengeSolution | 'unlimited',
+  solution?: ChallengeSolution,
 ): Promise<Result<Hasher, Problem>> {
   const admitted = await admitClient(env, guesser.client);
   // The queue of hashes is checked before DIRECTORY is used, so that a flood does not cost reads and writes.
@@ -126,7 +125,6 @@ export async function admitGuess(
   const byPlace = await count(place.key, PLACE_WINDOW_MS, GUESSES_PER_PLACE_MAX);
   if (!byPlace.ok) return byPlace;
   if (place.kind !== 'unknown') return ok('known');
-  if (solution === 'unlimited') return ok('stranger');
   const byAddress = await count(toGuardKey('address', email), ADDRESS_WINDOW_MS, GUESSES_PER_ADDRESS_MAX);
   if (byAddress.ok) return ok('stranger');
   if (solution === undefined) return byAddress;

@@ -1,5 +1,6 @@
 /** Schemas and JSON of operators, for their API. */
 import { z } from '@hono/zod-openapi';
+import { proofSchema, turnstileSchema } from '../../shared/web/challenge-solution.ts';
 import { isCommonPassword } from '../../shared/web/common-passwords.ts';
 import { authenticationResponseSchema } from '../../shared/web/passkey-json.ts';
 import { OPERATOR_ROLES, type OperatorRole } from '../domain/operator-roles.ts';
@@ -30,6 +31,9 @@ export const OPERATOR_CONFIRMATION = {
     .optional(),
   passkey: authenticationResponseSchema.optional(),
 };
+
+/** Members of a login that solve a challenge. */
+export const OPERATOR_SOLUTION = { turnstile: turnstileSchema.optional(), proof: proofSchema.optional() };
 
 export const operatorSchema = z
   .object({ operator_id: z.string(), login: z.string(), name: z.string(), role: roleSchema, created_at: z.string() })

@@ -15,6 +15,7 @@ import { hashPassword } from '../secrets/passwords.ts';
 import { createOperatorStore, type OperatorRow } from '../store/operator-store.ts';
 import {
   OPERATOR_CONFIRMATION,
+  OPERATOR_SOLUTION,
   OPERATOR_TAGS,
   operatorPasswordSchema,
   operatorSchema,
@@ -43,10 +44,10 @@ export function addOperatorLogin(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/operators/login',
       operationId: 'loginOperator',
       summary: 'Log in as an operator: password and second factor',
-      request: jsonBody(z.strictObject({ login: z.string().max(128), ...OPERATOR_CONFIRMATION })),
+      request: jsonBody(z.strictObject({ login: z.string().max(128), ...OPERATOR_CONFIRMATION, ...OPERATOR_SOLUTION })),
       responses: {
         200: jsonContent(operatorSessionSchema, 'A bearer token for twelve hours'),
-        ...problemResponses(400, 401, 429, 503),
+        ...problemResponses(400, 401, 403, 429, 503),
       },
     }),
     async (c) => {

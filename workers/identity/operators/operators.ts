@@ -39,6 +39,12 @@ export interface OperatorFactor {
   readonly passkey?: PasskeyAssertion | undefined;
 }
 
+/** Solution of the challenge that a login needs while others guess at the same operator's password. */
+interface OperatorSolution {
+  readonly turnstile?: string | undefined;
+  readonly proof?: string | undefined;
+}
+
 /** Consumes a TOTP code or the answer to a passkey challenge. @returns false if it is wrong or was used. */
 async function checkFactor(
   env: Env,
@@ -64,14 +70,20 @@ async function checkFactor(
  */
 export async function checkOperatorLogin(
   env: Env,
-  given: OperatorFactor & { readonly login: string; readonly password: string },
+  given: OperatorFactor & OperatorSolution & { readonly login: string; readonly password: string },
   guesser: Guesser,
   at: { readonly origin: string; readonly now: number },
   record: (event: 'login.failed' | 'login.second_factor_failed', operatorId: string | null) => Promise<void>,
 ): Promise<Result<OperatorRow, Problem>> {
   // The space separates these counts from those of mail accounts, because no address contains a space.
   const subject = `operator ${given.login.toLowerCase()}`;
-  const admitted = await admitGuess(env, subject, guesser, at.now, 'unlimited');
+  const admitted = await admitGuess(env, subject, guesser, at.now, {
+    turnstile: given.turnstile,
+    proof: given.proof,
+    mailedCode: undefined,
+    mayMail: false,
+    url: at.origin,
+  });
   if (!admitted.ok) return admitted;
   const row = await createOperatorStore(env.DIRECTORY).findByLogin(given.login);
   const verified = await verifyPassword(given.password, row?.passwordHash ?? null, admitted.value);

@@ -2,17 +2,17 @@
 
 import { err, ok } from '../../shared/pure/result.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
-import { findDatabase } from '../../shared/stores/directories.ts';
+import { findDatabase, isPossibleUserId } from '../../shared/stores/directories.ts';
 import type { Source } from '../../shared/stores/replica.ts';
 import { toUser } from '../callers/authenticate.ts';
 import { opensObjects, type PolicyDocument, type Scope, type UserPrincipal } from '../principal.ts';
 import { findIn, type IdentityGeneration } from '../revocations.ts';
 import { hashToken, homeOfAccessKey, homeOfSecret } from '../secrets/credentials.ts';
 import { openSecret } from '../secrets/secrets.ts';
+import { openTemporaryKey } from '../secrets/temporary-keys.ts';
 import { type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
 import { findUserByEmail, findUserById } from '../users/users.ts';
 import type { S3Credentials } from './s3-authentication.ts';
-import { openTemporaryKey } from './temporary-keys.ts';
 
 /** The session policy of a temporary key that has all rights of its parent. */
 const UNLIMITED: PolicyDocument = { Version: '2012-10-17', Statement: { Effect: 'Allow', Action: '*', Resource: '*' } };
@@ -94,7 +94,8 @@ export interface S3User {
   readonly name: string;
 }
 
-export const findS3User = (env: Env, userId: string): Promise<S3User | null> => findUserById(env, userId);
+export const findS3User = async (env: Env, userId: string): Promise<S3User | null> =>
+  isPossibleUserId(env, userId) ? findUserById(env, userId) : null;
 
 /** @returns the users with this email address: one or none, because addresses are unique. */
 export async function findS3UsersByEmail(env: Env, email: string): Promise<readonly S3User[]> {

@@ -7,8 +7,8 @@ import { databaseOf } from '../../shared/stores/directories.ts';
 import { readSessionPolicy, toSessionPolicy } from '../domain/session-policy.ts';
 import type { PolicyDocument } from '../principal.ts';
 import { publishRevocations } from '../revocations.ts';
-import { mintTemporaryKey, TEMPORARY_SECONDS_MAX } from '../s3/temporary-keys.ts';
 import { homeOfAccessKey } from '../secrets/credentials.ts';
+import { mintTemporaryKey, TEMPORARY_SECONDS_MAX } from '../secrets/temporary-keys.ts';
 import { endTemporary, findParentKey } from '../store/access-key-store.ts';
 
 /** The body that asks for a temporary key: rights on a bucket, or a policy document, or neither for all rights of the access key. */

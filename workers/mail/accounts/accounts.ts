@@ -141,7 +141,9 @@ export async function checkLogin(
   const email = request.email.trim().toLowerCase();
   const admitted = await admitGuess(env, email, guesser, now, {
     turnstile: request.turnstile,
+    proof: request.proof,
     mailedCode: request.mailed_code,
+    mayMail: true,
     url,
   });
   if (!admitted.ok) return admitted;

@@ -100,6 +100,13 @@ export async function* inLargePieces(stream: ReadableStream<Uint8Array>): AsyncG
   }
 }
 
+/** Reads an object in large pieces. @throws if no location has it. */
+export async function readBlob(env: Env, key: string): Promise<AsyncIterable<Uint8Array>> {
+  const stored = await getBlob(env, key);
+  if (!stored) throw new Error(`bytes are missing in every location: ${key}`);
+  return inLargePieces(stored.body);
+}
+
 export async function deleteBlobs(env: Env, keys: readonly string[]): Promise<void> {
   for (let from = 0; from < keys.length; from += KEYS_PER_DELETE_MAX) {
     const some = keys.slice(from, from + KEYS_PER_DELETE_MAX);

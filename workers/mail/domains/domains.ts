@@ -5,6 +5,7 @@ import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
+import { readBridge } from '../bindings/bridge.ts';
 import { createCheckDependencies } from '../checks/production-dependencies.ts';
 import { generateDkimKey, toDkimRecord } from '../dkim/keys.ts';
 import type { DkimAlgorithm } from '../dkim/sign.ts';
@@ -220,20 +221,21 @@ export async function listDnsRecords(env: Env, row: DomainRow): Promise<DnsRecor
 }
 
 /**
- * SRV record for mail clients (RFC 8620 §2.2). Omitted without APP_HOST, as on a local server, because there is no host name to
- * publish.
+ * SRV records for mail clients (RFC 8620 §2.2, RFC 6186, RFC 8314 §5.1). That of JMAP is omitted without APP_HOST, as on a local
+ * server; those of IMAP and submission without MAIL_BRIDGE_HOST.
  */
 function listClientRecords(env: Env, domain: string): Omit<DnsRecord, 'seen'>[] {
   const { APP_HOST: host } = settingsOf(env);
-  if (host === '') return [];
-  return [
-    {
-      type: 'SRV',
-      name: `_jmap._tcp.${domain}`,
-      value: `0 1 443 ${host}`,
-      purpose: 'JMAP: where mail clients connect',
-    },
+  const bridge = readBridge(env);
+  const toRecord = (service: string, port: number, target: string, purpose: string) => ({
+    ...{ type: 'SRV' as const, name: `_${service}._tcp.${domain}`, value: `0 1 ${port} ${target}`, purpose },
+  });
+  const ofBridge = bridge && [
+    toRecord('imaps', bridge.imap_port, bridge.host, 'IMAP: where mail programs read'),
+    toRecord('submissions', bridge.submission_port, bridge.host, 'SMTP: where mail programs send'),
   ];
+  const ofJmap = host === '' ? [] : [toRecord('jmap', 443, host, 'JMAP: where mail clients connect')];
+  return [...ofJmap, ...(ofBridge ?? [])];
 }
 
 /**

@@ -127,7 +127,8 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
           dispatch(c.env, user, request.value, methods, folders),
           toSession(c.env, user, c.req.raw),
         ]);
-        return unchecked(c.json({ ...answer, sessionState: state }, 200));
+        // `dispatch` has measured the answers.
+        return unchecked(Response.json({ ...answer, sessionState: state }));
       } finally {
         turn.end();
       }

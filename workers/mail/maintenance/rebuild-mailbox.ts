@@ -9,6 +9,7 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { type OpenedMessage, openStored } from '../checks/opened-message.ts';
 import { createPutPart, storeParts, streamPieces, toPartKey } from '../inbound/process/delivery.ts';
 import { type ParsedRaw, parseMessage } from '../mime/parse.ts';
+import { toStoredStructure } from '../mime/structure.ts';
 
 const PER_ROUND = 50;
 const RAW_SUFFIX = /raw$/;
@@ -35,7 +36,8 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
       }
       const parsed = await parseMessage(message.bytes, message);
       const prefix = RAW_SUFFIX.test(rawKey) ? rawKey.replace(RAW_SUFFIX, '') : `${rawKey}.`;
-      const stored = await storeParts(parsed, prefix, createPutPart(env, []));
+      const parts = await storeParts(parsed, prefix, createPutPart(env, []));
+      const stored = { ...parts, structure: await toStoredStructure(message) };
       const whole = isSent ? await storeFiles(env, message, parsed, stored, prefix) : stored;
       const done = await mailbox.rebuildMessage(messageId, whole);
       if (done.ok) report.messages += 1;

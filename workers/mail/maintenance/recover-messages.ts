@@ -2,7 +2,7 @@
  * Restores the messages of a lost mailbox from their raw bytes in R2, with the folders, flags, labels and ids of its last snapshot.
  * A message that no snapshot has is put into the Inbox (if it was sent, into Sent), marked as read and labelled. Bcc is lost.
  */
-import type { FolderState, MessageSnapshot } from '../../../durable-objects/mail/contract/recovery.ts';
+import type { FolderState, FormerUids, MessageSnapshot } from '../../../durable-objects/mail/contract/recovery.ts';
 
 import { listLocations, userPrefix } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
@@ -40,7 +40,15 @@ export async function recoverMessages(env: Env, userId: string): Promise<number>
   for await (const { key, uploaded } of listObjects(env, userPrefix(userId), RAW_KEY))
     if (uploaded.getTime() <= about.value.createdAt)
       found.set(key, { key, storedAt: uploaded.getTime(), former: messages.get(key) ?? null });
-  return (await recoverAll(env, userId, { found, folders, deliveries: {} }, () => true)).recovered;
+  const uids = toFormerUids([...found.values()], folders);
+  return (await recoverAll(env, userId, { found, folders, uids, deliveries: {} }, () => true)).recovered;
+}
+
+/** Decides whether the snapshot has all UIDs. A message that arrived after it had UIDs that nobody knows. */
+function toFormerUids(found: readonly FoundRaw[], folders: readonly FolderState[]): FormerUids {
+  const uids = found.flatMap(({ former }) => former?.uids ?? [null]);
+  const last = uids.reduce<number>((most, uid) => Math.max(most, uid ?? 0), 0);
+  return { validity: folders[0]?.uidValidity ?? null, last, isComplete: uids.every((uid) => uid !== null) };
 }
 
 interface Recovered {
@@ -65,12 +73,14 @@ export async function recoverSince(
     const former = messages.get(key);
     if (former) found.set(key, { key, storedAt: uploaded.getTime(), former });
   }
-  return recoverAll(env, userId, { found, folders, deliveries }, mayContinue);
+  return recoverAll(env, userId, { found, folders, uids: null, deliveries }, mayContinue);
 }
 
 interface Sources {
   readonly found: ReadonlyMap<string, FoundRaw>;
   readonly folders: FolderState[];
+  /** Null if UIDs are not kept. */
+  readonly uids: FormerUids | null;
   readonly deliveries: Readonly<Record<string, string>>;
 }
 
@@ -78,21 +88,21 @@ interface Sources {
 async function recoverAll(
   env: Env,
   userId: string,
-  { found, folders, deliveries }: Sources,
+  { found, folders, uids, deliveries }: Sources,
   mayContinue: () => boolean,
 ): Promise<Recovered> {
   const mailbox = openMailbox(env, userId);
   const answer = await mailbox.listUnheld([...found.keys()]);
   if (!answer.ok || answer.value.keys.length === 0) return { recovered: 0, isDone: true };
-  await mailbox.restoreFolders(folders);
+  await mailbox.restoreFolders(folders, uids);
   // Restores the oldest messages first, so that each thread begins with its first message.
   const arrivedAt = ({ former, storedAt }: FoundRaw) => former?.receivedAt ?? storedAt;
   const lost = answer.value.keys.flatMap((key) => found.get(key) ?? []).sort((a, b) => arrivedAt(a) - arrivedAt(b));
   const known = new Set(folders.map(({ id }) => id));
   let recovered = 0;
   for (const raw of lost) {
-    if (await recover(env, userId, raw, { known, deliveryKey: deliveries[raw.key] ?? `recovered:${raw.key}` }))
-      recovered++;
+    const deliveryKey = deliveries[raw.key] ?? `recovered:${raw.key}`;
+    if (await recover(env, userId, raw, { known, deliveryKey, keepsUids: uids?.isComplete ?? false })) recovered++;
     if (!mayContinue()) return { recovered, isDone: false };
   }
   return { recovered, isDone: true };
@@ -138,11 +148,18 @@ async function readSnapshots(env: Env, userId: string, createdAt: number) {
   return { folders: folders ?? [], messages };
 }
 
+interface Recovering {
+  /** Ids of the folders of the snapshot. */
+  readonly known: ReadonlySet<string>;
+  readonly deliveryKey: string;
+  readonly keepsUids: boolean;
+}
+
 async function recover(
   env: Env,
   userId: string,
   { key, storedAt, former }: FoundRaw,
-  { known, deliveryKey }: { readonly known: ReadonlySet<string>; readonly deliveryKey: string },
+  { known, deliveryKey, keepsUids }: Recovering,
 ): Promise<boolean> {
   const message = await openStored(env, key);
   if (!message) return false;
@@ -165,6 +182,7 @@ async function recover(
     isFlagged: former?.isFlagged ?? false,
     labels: former?.labels ?? [RECOVERED_LABEL],
     ...(former ? { messageId: former.id } : {}),
+    ...(former && keepsUids ? { uids: toUids(former) } : {}),
     envelopeFrom: '',
     envelopeTo: null,
     spam: null,
@@ -180,6 +198,9 @@ async function recover(
   }
   return true;
 }
+
+const toUids = ({ folders, uids = [] }: MessageSnapshot): Record<string, number> =>
+  Object.fromEntries(folders.flatMap((id, at) => (uids[at] == null ? [] : [[id, uids[at]]])));
 
 function toOrigin(name: string): RawDelivery['origin'] {
   if (name.startsWith('in/')) return 'received';

@@ -44,6 +44,8 @@ export interface MimePart {
   readonly depth: number;
   /** Encoded content. It is empty for a multipart and for an attached message, whose parts follow in the list. */
   readonly content: Uint8Array;
+  /** Positions of the part in the bytes that were read: its header, its body, and the end of the body. */
+  readonly span: { readonly start: number; readonly body: number; readonly end: number };
   /** All bytes of an attached message that is not encoded. Its parts follow in the list. */
   readonly message?: Uint8Array;
   /** The cut, if the content was cut out of the message. `content` is then only the placeholder line. */
@@ -164,8 +166,8 @@ class TreeReader {
   private readonly parts: MimePart[] = [];
   /** Boundaries of the open multiparts, outermost first. `depth` is the depth of their parts. */
   private readonly open: { boundary: string; depth: number; isDigest: boolean }[] = [];
-  /** Attached messages whose end was not found yet, with the index of their part and the start of the message. */
-  private messages: { index: number; start: number; depth: number }[] = [];
+  /** Multiparts and attached messages whose end was not found yet, with the index of their part. */
+  private unended: { index: number; depth: number; isMessage: boolean }[] = [];
   /** For each boundary, the index in `open` of the innermost multipart with it. */
   private readonly indexOf = new Map<string, number>();
   private readonly firstBytes = new Set<number>();
@@ -179,7 +181,7 @@ class TreeReader {
   read(): MimeTree {
     let next: { start: number; depth: number } | null = { start: 0, depth: 0 };
     while (next !== null && this.problem !== 'too_many_parts') next = this.readPart(next.start, next.depth);
-    this.endMessages(0, this.bytes.length);
+    this.endParts(0, this.bytes.length);
     return { parts: this.parts, problem: this.problem };
   }
 
@@ -191,6 +193,8 @@ class TreeReader {
     }
     const { headers, bodyStart } = this.readPartHeaders(start);
     this.problem ??= judgeHeaders(headers, bodyStart - start);
+    const index = this.parts.length;
+    const span = { start, body: bodyStart, end: this.bytes.length };
     const parent = this.open.at(-1);
     const described = describe(headers, parent?.isDigest === true && parent.depth === depth);
     const boundary = described.parameters.get('boundary');
@@ -201,19 +205,23 @@ class TreeReader {
     if ((isContainer || isMessage) && depth >= PART_DEPTH_MAX) this.problem ??= 'too_deep';
     else if (isContainer) {
       const isDigest = described.type === 'multipart/digest';
+      // Its place is taken before its first boundary is searched, because that search may find the end of the multipart.
+      this.parts.push({ ...described, depth, span, content: new Uint8Array() });
+      this.unended.push({ index, depth, isMessage: false });
       this.remember(boundary, this.open.push({ boundary, depth: depth + 1, isDigest }) - 1);
       const { end, next } = this.nextPart(bodyStart);
       const hasParts = next !== null && next.depth === depth + 1;
       const content = hasParts ? new Uint8Array() : this.bytes.subarray(bodyStart, Math.max(bodyStart, end));
-      this.parts.push({ ...described, depth, content });
+      this.parts[index] = { ...described, depth, span: this.parts[index]?.span ?? span, content };
       return next;
     } else if (isMessage) {
-      this.messages.push({ index: this.parts.length, start: bodyStart, depth });
-      this.parts.push({ ...described, depth, content: new Uint8Array() });
+      this.unended.push({ index, depth, isMessage: true });
+      this.parts.push({ ...described, depth, span, content: new Uint8Array() });
       return { start: bodyStart, depth: depth + 1 };
     }
     const { end, next } = this.nextPart(bodyStart);
-    this.parts.push({ ...described, depth, content: this.bytes.subarray(bodyStart, Math.max(bodyStart, end)) });
+    const content = this.bytes.subarray(bodyStart, Math.max(bodyStart, end));
+    this.parts.push({ ...described, depth, span: { ...span, end: bodyStart + content.length }, content });
     return next;
   }
 
@@ -249,20 +257,23 @@ class TreeReader {
       const found = this.findBoundary(at);
       if (found === null) return { end: end ?? this.bytes.length, next: null };
       end ??= found.at;
-      this.endMessages(this.open[found.index]?.depth ?? 0, found.at);
+      this.endParts(this.open[found.index]?.depth ?? 0, found.at);
       this.closeTo(found.index + (found.isClosing ? 0 : 1));
       if (!found.isClosing) return { end, next: { start: found.lineEnd, depth: this.open[found.index]?.depth ?? 0 } };
       at = found.lineEnd;
     }
   }
 
-  /** Ends the open messages at some depth or deeper. A boundary of a multipart ends the messages inside it. */
-  private endMessages(depth: number, end: number): void {
-    for (const { index, start } of this.messages.filter((each) => each.depth >= depth)) {
+  /** Ends the open multiparts and messages at some depth or deeper. A boundary of a multipart ends what is inside it. */
+  private endParts(depth: number, end: number): void {
+    for (const { index, isMessage } of this.unended.filter((each) => each.depth >= depth)) {
       const part = this.parts[index];
-      if (part) this.parts[index] = { ...part, message: this.bytes.subarray(start, Math.max(start, end)) };
+      if (!part) continue;
+      const span = { ...part.span, end: Math.max(part.span.body, end) };
+      const message = isMessage ? { message: this.bytes.subarray(span.body, span.end) } : {};
+      this.parts[index] = { ...part, span, ...message };
     }
-    this.messages = this.messages.filter((each) => each.depth < depth);
+    this.unended = this.unended.filter((each) => each.depth < depth);
   }
 
   /** Cheap test that precedes the look-up. Hostile mail has millions of lines that begin with dashes. */
@@ -316,7 +327,7 @@ function judgeHeaders(headers: readonly HeaderField[], sizeBytes: number): MimeT
 
 const DECISIVE = new Set(['content-type', 'content-transfer-encoding', 'content-disposition']);
 
-function describe(headers: readonly HeaderField[], isInDigest: boolean): Omit<MimePart, 'content' | 'depth'> {
+function describe(headers: readonly HeaderField[], isInDigest: boolean): Omit<MimePart, 'content' | 'depth' | 'span'> {
   const { value, parameters } = parseParameters(headerValue(headers, 'content-type'));
   const disposition = parseParameters(headerValue(headers, 'content-disposition'));
   return {

@@ -5,7 +5,11 @@
  * Limits, each against an attack: 50 levels of nesting (stack), 1,000 parts and 400,000 lines (time), 1 MiB of headers (memory). A
  * message beyond a limit is stored and shown with its headers and a note. Its raw bytes stay unchanged.
  */
-import type { MessageContent, RawRange } from '../../../durable-objects/mail/contract/delivered-message.ts';
+import type {
+  MailAddress,
+  MessageContent,
+  RawRange,
+} from '../../../durable-objects/mail/contract/delivered-message.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
 import { decodeWords } from '../domain/encoded-words.ts';
 import { cleanLine, parseAddressList } from './addresses.ts';
@@ -38,6 +42,8 @@ const LF = 10;
 /** Maximum size of the headers that are stored for filters. */
 const KEPT_HEADER_LENGTH_MAX = 64 * 1024;
 const ADDRESSES_MAX = 1_000;
+/** Maximum of characters of the addresses of one field. A thousand addresses with names fit; the raw message has all of them. */
+const ADDRESSES_LENGTH_MAX = 128_000;
 /** Maximum size of a winmail.dat that is opened, because it must be held in memory. */
 const WINMAIL_BYTES_MAX = 24 * 1024 * 1024;
 const RTF_BYTES_MAX = 4 * 1024 * 1024;
@@ -171,7 +177,7 @@ function parseHeaders(
 ): Omit<ParsedRaw, 'text' | 'html' | 'attachments' | 'isComplete'> {
   const all = (name: string) => headers.filter((field) => field.name === name).map(({ value }) => unfold(value));
   const first = (name: string) => all(name)[0] ?? '';
-  const people = (name: string) => all(name).flatMap(parseAddressList).slice(0, ADDRESSES_MAX);
+  const people = (name: string) => limitLength(all(name).flatMap(parseAddressList).slice(0, ADDRESSES_MAX));
   const messageId = decodeWords(first('message-id'));
   return {
     from: parseAddressList(first('from'))[0] ?? null,
@@ -186,6 +192,14 @@ function parseHeaders(
     references: listIds(first('references')),
     headers: keepHeaders(headers),
   };
+}
+
+function limitLength(addresses: readonly MailAddress[]): MailAddress[] {
+  let left = ADDRESSES_LENGTH_MAX;
+  return addresses.filter(({ name, email }) => {
+    left -= name.length + email.length;
+    return left >= 0;
+  });
 }
 
 const listIds = (value: string): string[] => [...new Set(decodeWords(value).match(/<[^<>\s]{1,500}>/g) ?? [])];

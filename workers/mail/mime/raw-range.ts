@@ -18,15 +18,7 @@ export type ReadRaw = (range: { readonly offset: number; readonly length: number
  * @param bytes the message, with one placeholder line per cut.
  */
 export function createLocator(bytes: Uint8Array, cuts: readonly Cut[]): (part: MimePart) => RawRange | null {
-  const lean = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
-  const places = cuts.map((cut) => {
-    const start = lean.indexOf(cut.place, at, 'latin1');
-    at = start + cut.place.length;
-    return { end: at, added: cut.length - cut.place.length };
-  });
-  const toRaw = (position: number) =>
-    places.reduce((sum, { end, added }) => (end <= position ? sum + added : sum), position);
+  const toRaw = createPositions(bytes, cuts);
   return (part) => {
     if (part.cut)
       return { offset: part.cut.offset, length: part.cut.length, encoding: 'base64', lines: part.cut.lines };
@@ -37,6 +29,21 @@ export function createLocator(bytes: Uint8Array, cuts: readonly Cut[]): (part: M
     const encoding = part.message || !isEncoded(part.encoding) ? '' : part.encoding;
     return { offset, length: toRaw(start + view.byteLength) - offset, encoding };
   };
+}
+
+/**
+ * Makes a function that converts a position in the message that was read to one in the raw message.
+ * @param bytes the message, with one placeholder line per cut.
+ */
+export function createPositions(bytes: Uint8Array, cuts: readonly Cut[]): (position: number) => number {
+  const lean = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  const places = cuts.map((cut) => {
+    const start = lean.indexOf(cut.place, at, 'latin1');
+    at = start + cut.place.length;
+    return { end: at, added: cut.length - cut.place.length };
+  });
+  return (position) => places.reduce((sum, { end, added }) => (end <= position ? sum + added : sum), position);
 }
 
 /** Reads a file, or a part of it, from its range. @param part the bytes of the decoded file to read; all by default. */

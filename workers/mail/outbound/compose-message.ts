@@ -41,6 +41,8 @@ export interface Composition {
   readonly replyTo?: readonly ComposeAddress[];
   /** Further header fields of the message, in order. */
   readonly headers?: readonly HeaderField[];
+  /** Text in the boundaries between the parts; random by default. */
+  readonly boundary?: string;
 }
 
 /** A piece of a composed message: bytes, or the place of an attachment, by its index. */
@@ -83,6 +85,7 @@ export async function composeMessage(composition: Composition, secret: Uint8Arra
       contentDisposition: attachment.contentId === null ? ('attachment' as const) : ('inline' as const),
       ...(attachment.contentId === null ? {} : { cid: attachment.contentId }),
     })),
+    ...(composition.boundary === undefined ? {} : { baseBoundary: composition.boundary }),
     disableFileAccess: true,
     disableUrlAccess: true,
   });

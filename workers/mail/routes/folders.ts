@@ -12,6 +12,7 @@ import {
   problemResponses,
   sendProblem,
 } from '../../shared/json/json-api.ts';
+import { toMailProblem } from '../schemas/errors.ts';
 import { folderSchema, summarySchema } from '../schemas/message.ts';
 import { toFolderJson, toSummaryJson } from './message-json.ts';
 import { folderParamSchema, openOwnMailbox, READ_ROUTE, readOwnMailbox, USER_ROUTE } from './route.ts';
@@ -21,6 +22,14 @@ const folderNameSchema = z
     name: z.string().min(1).max(1_000).openapi({ description: 'The whole path, with parts separated by "/".' }),
   })
   .openapi('FolderName');
+
+const folderPatchSchema = folderNameSchema
+  .partial()
+  .extend({
+    is_subscribed: z.boolean().optional().openapi({ description: 'Whether mail programs show the folder.' }),
+  })
+  .refine((patch) => Object.keys(patch).length > 0, 'Set name or is_subscribed.')
+  .openapi('FolderPatch');
 
 const listQuerySchema = pageQuerySchema
   .extend({
@@ -123,19 +132,30 @@ function addFolderWrites(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'patch',
       path: '/v1/folders/{folder_id}',
       operationId: 'renameFolder',
-      summary: 'Rename one of your own folders, with its subfolders',
-      request: { params: folderParamSchema, ...jsonBody(folderNameSchema) },
+      summary: 'Rename one of your own folders, with its subfolders, or subscribe to a folder',
+      request: { params: folderParamSchema, ...jsonBody(folderPatchSchema) },
       responses: { 200: jsonContent(folderSchema, 'The folder'), ...problemResponses(400, 401, 403, 404, 409, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);
       if (!own.ok) return sendProblem(c, own.error);
       const { folder_id } = c.req.valid('param');
-      const renamed = await own.value.ask((mailbox) => mailbox.renameFolder(folder_id, c.req.valid('json').name));
-      if (!renamed.ok) return sendProblem(c, renamed.error);
-      return c.json(toFolderJson(renamed.value, own.value.user.userId), 200);
+      const { name, is_subscribed: isSubscribed } = c.req.valid('json');
+      const { ask, user } = own.value;
+      const renamed = name === undefined ? null : await ask((mailbox) => mailbox.renameFolder(folder_id, name));
+      if (renamed && !renamed.ok) return sendProblem(c, renamed.error);
+      const folders = await ask((mailbox) => mailbox.listFolders());
+      if (!folders.ok) return sendProblem(c, folders.error);
+      const folder = folders.value.find((each) => each.folder_id === folder_id || each.role === folder_id);
+      if (!folder) return sendProblem(c, toMailProblem({ kind: 'no_folder' }));
+      if (isSubscribed !== undefined) await ask((mailbox) => mailbox.arrangeFolder(folder.folder_id, { isSubscribed }));
+      return c.json(toFolderJson(renamed?.value ?? folder, user.userId), 200);
     },
   );
+  addFolderRemovals(api);
+}
+
+function addFolderRemovals(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...USER_ROUTE,

@@ -8,6 +8,7 @@ import type {
   TextRow,
 } from '../../../durable-objects/mail/contract/messages.ts';
 
+import { ANSWER_BYTES_MAX, measureJson } from '../../shared/pure/request-budget.ts';
 import { getBlob } from '../bindings/blobs.ts';
 import { readListId } from '../domain/list-query.ts';
 import { toFlagJson } from '../domain/message-flags.ts';
@@ -48,17 +49,25 @@ export const toSummaryJson = (message: MessageSummary, userId: string, snippet?:
   ...(snippet === undefined ? {} : { snippet }),
 });
 
-/** Converts a message to JSON. Bodies over 1 MB are read from R2. */
+/** Part of the budget of an answer that is kept for what is not text: a header has at most a megabyte. */
+const FIELDS_BYTES = 2_000_000;
+
+/**
+ * Converts a message to JSON. Bodies over 1 MB are read from R2. If both bodies exceed the budget of an answer, HTML is left out and the
+ * text is cut.
+ */
 export async function toMessageJson(
   env: Env,
   message: MessageDetail,
   userId: string,
   withRemoteImages = false,
 ): Promise<Message> {
-  const [body, html] = await Promise.all([
+  const [text, foundHtml] = await Promise.all([
     readText(env, message.text),
     message.html ? readText(env, message.html) : null,
   ]);
+  const shownHtml = foundHtml !== null && withRemoteImages ? showRemoteImages(foundHtml) : foundHtml;
+  const { body, html } = fitBodies(text, shownHtml);
   const isOwn = message.origin === 'sent' || message.origin === 'draft';
   return {
     ...toSummaryJson(message, userId),
@@ -69,7 +78,8 @@ export async function toMessageJson(
     unsubscribe: findUnsubscribe(env, message),
     list_id: readListId(message.headers),
     body,
-    html: html !== null && withRemoteImages ? showRemoteImages(html) : html,
+    html,
+    ...(body === text && html === shownHtml ? {} : { is_truncated: true }),
     headers: {
       message_id: message.headerMessageId,
       in_reply_to: message.inReplyTo,
@@ -99,9 +109,21 @@ export const toDeliveryJson = (state: DeliveryState) => ({
   ...(isDelayed(state) ? { delayed: true } : {}),
 });
 
+/** Fits the bodies of a message into an answer. @returns the bodies; no HTML if it does not fit, and as much of the text as fits. */
+function fitBodies(text: string, html: string | null): { readonly body: string; readonly html: string | null } {
+  const bytesMax = ANSWER_BYTES_MAX - FIELDS_BYTES;
+  const textBytes = measureJson(text, bytesMax);
+  const isWhole = textBytes !== null && measureJson(html, bytesMax - textBytes) !== null;
+  if (isWhole) return { body: text, html };
+  // An escaped character has at most six bytes.
+  const body = textBytes === null ? text.slice(0, bytesMax / 6).toWellFormed() : text;
+  return { body, html: null };
+}
+
+/** Reads a text. Of a text that does not fit into an answer, one byte more than fits is read. */
 async function readText(env: Env, text: TextRow): Promise<string> {
   if (text.r2Key === null) return text.value ?? '';
-  const blob = await getBlob(env, text.r2Key);
+  const blob = await getBlob(env, text.r2Key, { offset: 0, length: ANSWER_BYTES_MAX + 1 });
   if (!blob) throw new Error(`a body is missing in every location: ${text.r2Key}`);
   return blob.text();
 }

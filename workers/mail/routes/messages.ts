@@ -16,7 +16,7 @@ import { messageSchema, threadPatchSchema, threadSchema } from '../schemas/messa
 import { readPositionCursor } from './folders.ts';
 import { toMessageJson } from './message-json.ts';
 import { messageParamSchema, openOwnMailbox, READ_ROUTE, readOwnMailbox, USER_ROUTE } from './route.ts';
-import { openAttachment, openRaw, serveStoredBytes } from './stored-bytes.ts';
+import { openAttachment, openDraft, openRaw, serveStoredBytes } from './stored-bytes.ts';
 
 const threadParamSchema = z.object({ thread_id: z.string().max(100) });
 const bytesOf = (type: string) => ({ content: { [type]: { schema: z.string().openapi({ format: 'binary' }) } } });
@@ -111,6 +111,7 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/messages/{message_id}/raw',
       operationId: 'getRawMessage',
       summary: 'Download the raw message',
+      description: 'A draft that was written in the app is composed: the same bytes until it is saved again.',
       request: { params: messageParamSchema },
       responses: {
         200: { description: 'All bytes', ...RAW },
@@ -123,8 +124,8 @@ function addBytes(api: OpenAPIHono<JsonApiEnv>): void {
       const found = await readOwnMailbox(c, (mailbox, proof) => mailbox.readOwnMessage(proof, message_id));
       if (!found.ok) return sendProblem(c, found.error);
       const { rawKey } = found.value.value;
-      if (rawKey === null) return sendProblem(c, NOT_FOUND);
-      const stored = { open: openRaw(c, rawKey), fileName: `${message_id}.eml`, contentType: 'message/rfc822' };
+      const open = rawKey === null ? openDraft(c, found.value.user.userId, message_id) : openRaw(c, rawKey);
+      const stored = { open, fileName: `${message_id}.eml`, contentType: 'message/rfc822' };
       return unchecked(await serveStoredBytes(c, stored));
     },
   );

@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { readLimits } from '../bindings/account-limits.ts';
+import { readBridge } from '../bindings/bridge.ts';
 import { readOutsideFileBytes } from '../outbound/submission/size-of-way.ts';
 import type { Profile } from '../schemas/account.ts';
 import { createAccountStore } from '../store/account-store.ts';
@@ -43,6 +44,7 @@ export async function readProfile(env: Env, userId: string): Promise<Result<Prof
     has_password: passwordRule.hasPassword,
     password_needs_passkey: passwordRule.needsPasskey,
     security_review: passwordRule.hasReview,
+    mail_programs: readBridge(env),
     state: mailbox.value.state,
     created_at: toTime(account.createdAt),
   });

@@ -2,10 +2,14 @@
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import { type JsonApiEnv, sendProblem } from '../../shared/json/json-api.ts';
-import { problem } from '../../shared/json/problem.ts';
+import { ProblemError, problem } from '../../shared/json/problem.ts';
 import { type ByteRange, decideRange, doesIfRangeHold, toContentRange } from '../../shared/pure/http-range.ts';
 import { getBlob } from '../bindings/blobs.ts';
+import { openMailbox } from '../bindings/mailbox.ts';
+import { readPieces } from '../inbound/process/delivery.ts';
 import { type AttachmentPlace, readAttachment } from '../inbound/process/stored-attachment.ts';
+import { composeDraft, streamDraft } from '../outbound/compose-draft.ts';
+import { NOT_FOUND } from '../schemas/errors.ts';
 
 /** Media types that browsers display. All other types are downloaded. */
 const RASTER_IMAGES = /^image\/(?:png|jpeg|gif|webp)$/i;
@@ -44,6 +48,22 @@ export const openRaw = (c: Context<JsonApiEnv>, key: string) => async (): Promis
     return (await get({ offset: part.first, length: part.last - part.first + 1 })).body;
   };
   return { sizeBytes: whole.size, etag: whole.httpEtag, read, discard };
+};
+
+/** Opens the raw message of a draft that was written in the app, which is composed. */
+export const openDraft = (c: Context<JsonApiEnv>, userId: string, draftId: string) => async (): Promise<OpenBytes> => {
+  const found = await openMailbox(c.env, userId).readDraft(draftId);
+  if (!found.ok) throw new ProblemError(NOT_FOUND, found.error);
+  const draft = found.value;
+  const composed = await composeDraft(draft);
+  const etag = `"${createHash('sha256').update(`${draft.messageId}.${draft.revision}`).digest('hex').slice(0, 32)}"`;
+  const read = async (part?: ByteRange) => {
+    const bytes = await readPieces(streamDraft(c.env, draft, composed));
+    return new Blob([
+      bytes.subarray(part?.first ?? 0, part ? part.last + 1 : undefined) as Uint8Array<ArrayBuffer>,
+    ]).stream();
+  };
+  return { sizeBytes: composed.sizeBytes, etag, read, discard: async () => {} };
 };
 
 /** Opens an attachment. Its ETag is made from the place where the bytes are, because the bytes at a place never change. */

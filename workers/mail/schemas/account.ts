@@ -1,6 +1,7 @@
 /** JSON schemas of accounts. */
 import { z } from '@hono/zod-openapi';
 import { displayNameSchema } from '../../shared/json/display-name.ts';
+import { proofSchema, turnstileSchema } from '../../shared/web/challenge-solution.ts';
 import { isCommonPassword } from '../../shared/web/common-passwords.ts';
 import { authenticationResponseSchema } from '../../shared/web/passkey-json.ts';
 
@@ -26,9 +27,6 @@ export const nameSchema = displayNameSchema(
     .regex(/^[^\p{Cc}]*$/u, 'No control characters'),
 );
 
-/** Token of the Turnstile widget. Tokens of Cloudflare have at most 2,048 characters. */
-const turnstileSchema = z.string().min(1).max(2048);
-
 export const registerSchema = z
   .strictObject({
     email: z.string().max(320),
@@ -49,6 +47,7 @@ export const loginSchema = z
       .optional(),
     recovery_code: z.string().max(40).optional(),
     turnstile: turnstileSchema.optional(),
+    proof: proofSchema.optional(),
     mailed_code: z.string().max(40).optional(),
     passkey: authenticationResponseSchema.optional(),
   })
@@ -73,6 +72,12 @@ export const profileSchema = z
     has_password: z.boolean(),
     password_needs_passkey: z.boolean(),
     security_review: z.boolean().openapi({ description: 'Whether `GET /v1/me/security-review` waits for the user' }),
+    mail_programs: z
+      .object({ host: z.string(), imap_port: z.int(), submission_port: z.int() })
+      .nullable()
+      .openapi({
+        description: 'The bridge that programs of IMAP and SMTP use, both over TLS; null if none is offered.',
+      }),
     state: z.string(),
     created_at: z.string(),
   })

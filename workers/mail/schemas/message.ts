@@ -94,6 +94,10 @@ export const messageSchema = z
     list_id: z.string().nullable().openapi({ description: 'The identifier in List-Id (RFC 2919), in lower case.' }),
     body: z.string(),
     html: z.string().nullable(),
+    is_truncated: z.literal(true).optional().openapi({
+      description:
+        'Present if the bodies are too long for one answer: `body` is cut, and `html` is null. `…/raw` has all bytes.',
+    }),
     headers: z.object({
       message_id: z.string().nullable(),
       in_reply_to: z.string().nullable(),

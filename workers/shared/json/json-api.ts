@@ -17,6 +17,7 @@ import { findMisconfigured, settingsOf } from '../settings/settings.ts';
 import { isMissingCall } from '../stores/object-namespace.ts';
 import { logError } from '../telemetry/log.ts';
 import { addApiHeaders } from './api-headers.ts';
+import { findAnswerProblem, parseWithinBounds } from './json-bounds.ts';
 import { KeptMatches } from './kept-matches.ts';
 import { readLimited } from './limited-body.ts';
 import { misconfigured, type Problem, ProblemError, problem, titleOf, toProblemResponse } from './problem.ts';
@@ -28,6 +29,8 @@ export interface JsonApiEnv {
   Bindings: Env;
   Variables: {
     requestId: string;
+    /** Ends the turn of the caller's account (`shared-turns.ts`). Set by the guards. */
+    endTurn?: () => void;
     /** The caller as actor of the audit log. Set by the guards. */
     actor?: AuditActor;
     /**
@@ -75,10 +78,15 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
   const app = createRoutes();
   app.use(async (c, next) => {
     c.set('requestId', crypto.randomUUID());
-    // Unlike the raw body, Hono's `json` still works after the body was read to check its signature.
-    const readAll = c.req.json.bind(c.req);
+    // Unlike the raw body, Hono's `arrayBuffer` still works after the body was read to check its signature.
+    const readAll = c.req.arrayBuffer.bind(c.req);
     c.req.json = <T>() => readJson(c, readAll) as Promise<T>;
-    await next();
+    const write = c.json.bind(c) as (...answer: readonly unknown[]) => Response;
+    c.json = ((...answer: readonly unknown[]) => {
+      const tooLarge = findAnswerProblem(answer[0]);
+      return tooLarge === null ? write(...answer) : sendProblem(c, tooLarge);
+    }) as typeof c.json;
+    await next().finally(() => c.get('endTurn')?.());
     const { status, headers, webSocket } = c.res;
     if (status !== 101) {
       addApiHeaders(headers);
@@ -115,7 +123,9 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
       logError('upgrade_pending', error, { request_id: c.get('requestId') });
       return sendProblem(c, problem(503, 'upgrade_pending', undefined, { retryAfterSeconds: UPGRADE_SECONDS }));
     }
-    logError('unhandled', error, { request_id: c.get('requestId'), path: c.req.path, method: c.req.method });
+    // The path of a share link is a secret.
+    const path = c.req.path.replace(/\/shr_[^/]*/, '/shr_…');
+    logError('unhandled', error, { request_id: c.get('requestId'), path, method: c.req.method });
     return sendProblem(c, problem(500, 'internal_error'));
   });
   return app;
@@ -187,7 +197,7 @@ const readJsonBytesMax = (c: Context<JsonApiEnv>): number => c.get('jsonBytesMax
 const SLOW_BODY_MS = 1_000;
 
 /** Limits the size of JSON bodies when they are parsed. Routes that read raw bodies apply their own limit. */
-async function readJson(c: Context<JsonApiEnv>, readAll: () => Promise<unknown>): Promise<unknown> {
+async function readJson(c: Context<JsonApiEnv>, readAll: () => Promise<ArrayBuffer>): Promise<unknown> {
   const begunAt = Date.now();
   const bytesMax = readJsonBytesMax(c);
   const said = Number(c.req.header('content-length') ?? 0);
@@ -197,11 +207,11 @@ async function readJson(c: Context<JsonApiEnv>, readAll: () => Promise<unknown>)
     c.set('isTooLarge', true);
     throw new HTTPException(413);
   }
-  const json: unknown = bytes ? JSON.parse(bytes.toString()) : await readAll();
-  if (Date.now() - begunAt < SLOW_BODY_MS) return json;
-  const refusal = (await c.get('authorizeAgain')?.()) ?? null;
-  if (refusal === null) return json;
-  c.set('refusal', refusal);
+  const json = parseWithinBounds(bytes ?? new Uint8Array(await readAll()));
+  const isSlow = Date.now() - begunAt >= SLOW_BODY_MS;
+  const refusal = (isSlow ? await c.get('authorizeAgain')?.() : null) ?? (json.ok ? null : json.error);
+  if (refusal === null && json.ok) return json.value;
+  if (refusal !== null) c.set('refusal', refusal);
   throw new HTTPException(403);
 }
 
@@ -241,7 +251,7 @@ export const problemSchema = z
     code: z.string(),
     request_id: z.string(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-    challenges: z.array(z.enum(['turnstile', 'recovery_code_mail'])).optional(),
+    challenges: z.array(z.enum(['turnstile', 'proof_of_work', 'recovery_code_mail'])).optional(),
   })
   .openapi('Problem');
 

@@ -11,7 +11,7 @@ export interface ProblemDetail {
 }
 
 /** A kind of challenge that a login or registration can solve. */
-export type Challenge = 'turnstile' | 'recovery_code_mail';
+export type Challenge = 'turnstile' | 'proof_of_work' | 'recovery_code_mail';
 
 export interface Problem {
   readonly status: number;

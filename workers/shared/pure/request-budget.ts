@@ -3,6 +3,12 @@
  * nest values so that they multiply. So bytes are counted before a value is copied or written as text. Pure: no I/O, no clock.
  */
 
+/**
+ * Maximum of bytes of an answer in JSON, and of the answers of one JMAP request plus the bytes that its references to earlier answers
+ * bring. An answer is in memory as values, as text and as bytes, which takes up to five times its size.
+ */
+export const ANSWER_BYTES_MAX = 10_000_000;
+
 /** Thrown by a budget that is used up. The protocol converts it to its own error. */
 export class OverBudgetError extends Error {}
 
@@ -107,7 +113,8 @@ function subtractString(text: string, left: number): number {
 /** Backspace, tab, line feed, form feed and carriage return are written as two characters. */
 const isShortEscape = (code: number): boolean => code >= 8 && code <= 13 && code !== 11;
 
-export interface JsonBounds {
+/** Bounds of a document of JSON or XML. */
+export interface DocumentBounds {
   readonly depthMax: number;
   /** Maximum of values: members, items and the values in them. A parsed value needs up to 50 times the bytes of its text. */
   readonly valuesMax: number;
@@ -117,7 +124,10 @@ export interface JsonBounds {
  * Tests the text of JSON against bounds before it is parsed. Text that is not JSON may pass.
  * @returns the bound that is exceeded; null if there is none.
  */
-export function findExceededBound(json: Uint8Array, { depthMax, valuesMax }: JsonBounds): keyof JsonBounds | null {
+export function findExceededBound(
+  json: Uint8Array,
+  { depthMax, valuesMax }: DocumentBounds,
+): keyof DocumentBounds | null {
   let depth = 0;
   let values = 1;
   for (let at = 0; at < json.length; at += 1) {
@@ -133,6 +143,46 @@ export function findExceededBound(json: Uint8Array, { depthMax, valuesMax }: Jso
   }
   return null;
 }
+
+/**
+ * Tests the text of XML against bounds before it is parsed. Elements, attributes, comments and the like count as values. Text that is not
+ * well-formed may pass.
+ * @returns the bound that is exceeded; null if there is none.
+ */
+export function findExceededXmlBound(
+  xml: string,
+  { depthMax, valuesMax }: DocumentBounds,
+): keyof DocumentBounds | null {
+  let depth = 0;
+  let values = 0;
+  // Whether the scan is in an opening tag, in other markup, or in text.
+  let place: 'text' | 'tag' | 'markup' = 'text';
+  let quote = 0;
+  for (let at = 0; at < xml.length; at += 1) {
+    const code = xml.charCodeAt(at);
+    if (quote !== 0) {
+      if (code === quote) quote = 0;
+    } else if (code === LESS) {
+      const next = xml.charCodeAt(at + 1);
+      place = next === SLASH || next === EXCLAMATION || next === QUESTION ? 'markup' : 'tag';
+      if (next !== SLASH) values += 1;
+      depth += next === SLASH ? -1 : place === 'tag' ? 1 : 0;
+    } else if (place === 'text') continue;
+    else if (code === GREATER) {
+      if (place === 'tag' && xml.charCodeAt(at - 1) === SLASH) depth -= 1;
+      place = 'text';
+    } else if (place === 'tag') {
+      if (code === EQUALS) values += 1;
+      else if (code === DOUBLE_QUOTE || code === SINGLE_QUOTE) quote = code;
+    }
+    if (depth > depthMax) return 'depthMax';
+    if (values > valuesMax) return 'valuesMax';
+  }
+  return null;
+}
+const [LESS, GREATER, SLASH, EXCLAMATION, QUESTION, EQUALS, DOUBLE_QUOTE, SINGLE_QUOTE] = [...'<>/!?="\''].map(
+  (character) => character.charCodeAt(0),
+);
 
 /** @param start place of the opening quote. @returns the place of the closing quote, or the end of the text. */
 function findEndOfString(json: Uint8Array, start: number): number {

@@ -1,20 +1,22 @@
 /** Checks URLs that the service calls although others chose them: in mail, or as clients. */
 import { settingsOf } from './settings.ts';
 
+/** Ports of HTTPS services. Others could be mail servers or shells. The empty text is 443. */
+const PORTS = new Set(['', '8443']);
 const INTERNAL = /(?:^|\.)(?:localhost|local|internal|home\.arpa|onion|invalid)$/;
 
 /**
- * Whether the service may call a URL: only over HTTPS, to a public name that is not this service. Others thus cannot make it call
+ * Whether the service may call a URL: only over HTTPS, at a port of HTTPS, to a public name that is not this service. Others thus cannot make it call
  * itself or a private network (SSRF).
  */
 export function isPublicUrl(env: Env, url: string): boolean {
   if (!URL.canParse(url) || url.length > 2_000) return false;
-  const { protocol, hostname, username, password } = new URL(url);
+  const { protocol, hostname, port, username, password } = new URL(url);
   if (username !== '' || password !== '') return false;
   const { LOCAL, APP_HOST, S3_HOST } = settingsOf(env);
   if (LOCAL === '1' && protocol === 'http:' && hostname === '127.0.0.1') return true;
   const name = hostname.replace(/\.$/, '');
   const isName = /^(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]*$/.test(name);
   const isOwn = [APP_HOST, S3_HOST].some((host) => host !== '' && (name === host || name.endsWith(`.${host}`)));
-  return protocol === 'https:' && isName && !isOwn && !INTERNAL.test(name);
+  return protocol === 'https:' && PORTS.has(port) && isName && !isOwn && !INTERNAL.test(name);
 }

@@ -34,6 +34,12 @@ export const mailSettings = {
     shownFallback: 'the first of MAIL_DOMAINS',
     meaning: 'Name of this server in EHLO, in Received fields and in reports.',
   }),
+  MAIL_BRIDGE_HOST: hostname({
+    group: 'Mail',
+    shownFallback: 'not offered',
+    meaning:
+      'Host of the operator’s bridge to IMAP and submission, with the ports 993 and 465 (docs/mail.md). Settings, autoconfig and the DNS records of domains name it.',
+  }),
   POSTMASTER_ADDRESS: text(
     {
       group: 'Mail',

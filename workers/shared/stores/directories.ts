@@ -68,6 +68,10 @@ export const userDatabaseOf = (env: Env, userId: string): D1Database => database
 export const findDatabase = (env: Env, number: number): D1Database | null =>
   number === 0 ? env.DIRECTORY : (boundDirectories(env)[number] ?? null);
 
+/** Whether a user id that a caller sent names a database that is bound. If not, the caller invented it: nobody has it. */
+export const isPossibleUserId = (env: Env, userId: string): boolean =>
+  findDatabase(env, databaseNumberOf(userId)) !== null;
+
 /** @throws MisconfiguredError if no database with this number is bound. */
 export function databaseOf(env: Env, number: number): D1Database {
   const database = findDatabase(env, number);

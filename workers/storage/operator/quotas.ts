@@ -1,7 +1,7 @@
 /** `/v1/storage/quotas/…`: storage limits of buckets and users. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { findUserById } from '../../identity/index.ts';
+import { findS3User } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
@@ -42,7 +42,7 @@ const findBucket: Find = async (c, name) => {
 };
 
 const findUser: Find = async (c, userId) =>
-  (await findUserById(c.env, userId))
+  (await findS3User(c.env, userId))
     ? ok({ kind: 'user', subject: userId })
     : err(problem(404, 'no_such_user', 'User not found.'));
 

@@ -6,6 +6,7 @@
  * are current: the look-up of a version, a commit, or a listing. If the shard refuses, or proves nothing, the same steps run with
  * rows of DIRECTORY's primary. The first attempt has had no effect then, so the request takes effect once.
  */
+import { createS3Credentials, type UserPrincipal } from '../../identity/index.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
 import { logError } from '../../shared/telemetry/log.ts';
@@ -173,6 +174,28 @@ async function run(call: Call, { source }: Attempt, admitted: Admitted, wire: Wi
 function isFinal(outcome: Proven<Response, S3Failure>, { request, isBodyUsed }: Call): boolean {
   if (outcome.proof === 'held' || (isBodyUsed() && !isReadDocument(request))) return true;
   return outcome.proof !== 'refused' && !outcome.ok && isServerError(outcome.error);
+}
+
+/**
+ * Answers a request with the rights of a user whom the caller of this function has found, such as the maker of a share link.
+ * @param request names an object or a bucket, and reads it.
+ */
+export async function answerAs(
+  principal: UserPrincipal,
+  request: S3Request,
+  httpRequest: Request,
+  wire: Wire,
+): Promise<Result<Response, S3Failure>> {
+  const call = toCall(request, httpRequest);
+  if (!call.ok) return call;
+  const { operation, choice } = call.value;
+  const pending = operation.needs === 'version' ? wire.engine.beginRead(request.bucket, request.key, choice) : null;
+  const bucket = wire.engine.getBucket(request.bucket);
+  const from: Attempt = { source: 'primary', bucket, pending, counted: ['caller'] };
+  const caller = { principal, via: 'bearer', signature: null, payload: { kind: 'unsigned' } } as const;
+  const credentials = createS3Credentials(wire.env, wire.now, 'primary');
+  const loaded = { credentials, caller: ok(caller), bucket: await bucket };
+  return await caught(wire, request.method, async () => (await admitAndRun(call.value, from, loaded, wire)).outcome);
 }
 
 /** Runs a step. An error that it throws becomes a failure. */

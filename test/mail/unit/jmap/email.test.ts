@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openBytes } from '../../../../workers/mail/checks/opened-message.ts';
+import { toKeywords, toLabel, toMarks } from '../../../../workers/mail/domain/keywords.ts';
 import { parseBlobId, toPartBlobId } from '../../../../workers/mail/jmap/domain/blob-id.ts';
 import {
   foldField,
@@ -8,7 +9,6 @@ import {
   toParameter,
 } from '../../../../workers/mail/jmap/domain/compose-headers.ts';
 import { markPreview, markSubject, toWords } from '../../../../workers/mail/jmap/domain/highlight.ts';
-import { toKeywords, toLabel, toMarks } from '../../../../workers/mail/jmap/domain/keywords.ts';
 import { readBody, readBodyValue, toBodyPartJson, truncate } from '../../../../workers/mail/jmap/objects/body-parts.ts';
 import { composeEmail } from '../../../../workers/mail/jmap/objects/compose-email.ts';
 import { readEmailPatch } from '../../../../workers/mail/jmap/objects/email-patch.ts';

@@ -1,5 +1,6 @@
 /** Tests limits and odd input of JMAP: header fields, keywords, patches and snippets. */
 import { describe, expect, it } from 'vitest';
+import { isKeyword, toKeywords, toLabel, toMarks } from '../../../../workers/mail/domain/keywords.ts';
 import {
   foldField,
   toAddressesValue,
@@ -11,7 +12,6 @@ import {
   toUrlsValue,
 } from '../../../../workers/mail/jmap/domain/compose-headers.ts';
 import { markPreview, markSubject, toWords } from '../../../../workers/mail/jmap/domain/highlight.ts';
-import { isKeyword, toKeywords, toLabel, toMarks } from '../../../../workers/mail/jmap/domain/keywords.ts';
 import { applyPatch } from '../../../../workers/mail/jmap/domain/patch.ts';
 import { type EarlierAnswer, resolveReferences } from '../../../../workers/mail/jmap/domain/result-references.ts';
 import { RequestBudget } from '../../../../workers/shared/pure/request-budget.ts';

@@ -115,6 +115,7 @@ const attacksOn = (route: Route): Attack[] => {
   }
   if (!SCORES.test(route.name)) attacks.push(attack(route, 'a game server', ({ tokens }) => tokens.game, [403]));
   if (!INBOUND.test(route.name)) attacks.push(attack(route, 'a mail gateway', ({ tokens }) => tokens.inbound, [403]));
+  attacks.push(attack(route, 'a bridge', ({ tokens }) => tokens.bridge, [403]));
   if (!OWN.test(route.path) && (changes(route) || route.isOfUsers))
     attacks.push(attack(route, 'an operator who may read', ({ operators }) => operators.read, [403]));
   return attacks;

@@ -79,7 +79,7 @@ const QUERIES: readonly string[] = [
 ];
 
 export const LEADERBOARD_ATTACKS: readonly Attack[] = [
-  ...(['inbound', 'objects', 'mailApp', 'revoked', 'expired'] as const).map(
+  ...(['inbound', 'bridge', 'objects', 'mailApp', 'revoked', 'expired'] as const).map(
     (kind): Attack => ({
       name: `a score posted with the ${kind} token`,
       attempt: (world) => post(world, { user_id: 'cheat', points: 5 }, world.tokens[kind]),

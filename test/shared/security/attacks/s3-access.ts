@@ -282,7 +282,7 @@ export const ACCESS_ATTACKS: readonly Attack[] = [
       }),
     refusal: [403, 404, 451],
   },
-  ...(['game', 'inbound', 'mailApp', 'revoked', 'expired', 'suspended'] as const).map(
+  ...(['game', 'inbound', 'bridge', 'mailApp', 'revoked', 'expired', 'suspended'] as const).map(
     (kind): Attack => ({
       name: `the ${kind} token used on storage`,
       attempt: (world) => sendJson(world, 'GET', '/alice-private/secret.txt', world.tokens[kind]),

@@ -39,7 +39,7 @@ export interface World {
   readonly ids: Readonly<Record<string, string>>;
   /** Bearer tokens, one of each kind. */
   readonly tokens: Readonly<
-    Record<'game' | 'inbound' | 'objects' | 'mailApp' | 'revoked' | 'expired' | 'suspended', string>
+    Record<'game' | 'inbound' | 'bridge' | 'objects' | 'mailApp' | 'revoked' | 'expired' | 'suspended', string>
   >;
   readonly operators: Readonly<Record<'admin' | 'support' | 'read', string>>;
 }
@@ -197,6 +197,8 @@ async function furnishMailbox(world: World): Promise<Record<string, string>> {
     erasure: '00000000-0000-4000-8000-000000000000',
     hash: '0000000000000000',
     // A job id that does not exist. test/storage/security/jobs.test.ts tests jobs of another user.
+    link_id: '00000000-0000-4000-8000-000000000000',
+    secret: 'shr_none',
     job_id: '00000000-0000-4000-8000-000000000000',
     account_id: victim.userId,
     blob_id: `m${message.id}`,
@@ -222,6 +224,7 @@ async function createTokens(world: World): Promise<World['tokens']> {
   return {
     game: (await create('scores:write')).token,
     inbound: (await create('inbound')).token,
+    bridge: (await create('bridge')).token,
     objects: (await create('objects:read', { user_id: world.alice.userId })).token,
     mailApp: (await create('mail', own)).token,
     revoked: revoked.token,

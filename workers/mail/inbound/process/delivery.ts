@@ -15,6 +15,7 @@ import { deleteBlobs, putBlob, userPrefix } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { decodeCut, type OpenedMessage, type RawReader } from '../../checks/opened-message.ts';
 import { type ParsedAttachment, type ParsedRaw, parseMessage } from '../../mime/parse.ts';
+import { toStoredStructure } from '../../mime/structure.ts';
 
 /** Texts over this size are stored in R2. */
 export const INLINE_TEXT_BYTES_MAX = 1_000_000;
@@ -72,7 +73,7 @@ export async function putDelivery(
   const written: string[] = [];
   const put = createPutPart(env, written);
   if (givenRawKey === undefined) await put(rawKey, message.bytes);
-  const stored = await storeParts(parsed, prefix, put);
+  const stored = { ...(await storeParts(parsed, prefix, put)), structure: await toStoredStructure(message) };
   const input = {
     ...rest,
     rawKey,

@@ -12,6 +12,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { StoreMessageInput } from '../../../../durable-objects/mail/contract/delivered-message.ts';
+import { sharedTurns } from '../../../shared/concurrency/shared-turns.ts';
 import { deleteBlobs, listLocations } from '../../bindings/blobs.ts';
 import { type MailboxRpc, openMailbox } from '../../bindings/mailbox.ts';
 import { openBytes } from '../../checks/opened-message.ts';
@@ -205,6 +206,7 @@ class ImportRun {
         this.#count('duplicates', waiting.range);
         continue;
       }
+      await sharedTurns.giveWay(this.#userId);
       const parsed = await parseMessage(waiting.message.raw);
       const folder = await this.#findFolder(waiting.message.folder);
       if (folder === null || !this.#spend(countObjects(parsed) * listLocations(this.#env).length)) {

@@ -1,5 +1,6 @@
 /** `Email/get` (RFC 8621 §4.2). */
 import { z } from '@hono/zod-openapi';
+import { ANSWER_BYTES_MAX } from '../../../shared/pure/request-budget.ts';
 import { err, ok } from '../../../shared/pure/result.ts';
 import { isBodyPartProperty } from '../objects/body-parts.ts';
 import { DEFAULT_EMAIL_PROPERTIES, isEmailProperty } from '../objects/email.ts';
@@ -8,6 +9,11 @@ import { bodyArguments, getArguments } from '../protocol/arguments.ts';
 import { OBJECTS_PER_GET_MAX } from '../protocol/limits.ts';
 import { invalidArguments, method, toMethodError } from '../protocol/method.ts';
 import { findGetError, resolveId } from '../protocol/standard.ts';
+
+const TOO_MANY = {
+  type: 'requestTooLarge',
+  description: `At most ${OBJECTS_PER_GET_MAX} messages, and at most ${ANSWER_BYTES_MAX} bytes of their fields.`,
+} as const;
 
 export const emailGet = method({
   capability: 'mail',
@@ -22,7 +28,7 @@ export const emailGet = method({
     if (!read.ok) return err(toMethodError(read.error));
     const { state, emails, hasMore } = read.value;
     // A call without ids requests all messages. It fails if there are too many (RFC 8621 §4.2).
-    if (hasMore) return err({ type: 'requestTooLarge', description: `At most ${OBJECTS_PER_GET_MAX} messages.` });
+    if (hasMore) return err(TOO_MANY);
     const found = new Set(emails.map(({ id }) => id));
     return ok({
       accountId: call.accountId,

@@ -1,15 +1,12 @@
 /** Opens blobs: raw messages, their parts, and uploads. */
-import type { DraftContent } from '../../../../durable-objects/mail/contract/drafts.ts';
-
-import { getBlob, inLargePieces } from '../../bindings/blobs.ts';
+import { readBlob } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { type OpenedMessage, openBytes, openStored } from '../../checks/opened-message.ts';
 import { parseEmailId } from '../../domain/email-id.ts';
-import { toHeaderFields } from '../../domain/written-fields.ts';
 import { readPieces, streamPieces } from '../../inbound/process/delivery.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import { toPieces } from '../../mime/parse.ts';
-import { composeMessage, streamMessage } from '../../outbound/compose-message.ts';
+import { composeDraft, streamDraft } from '../../outbound/compose-draft.ts';
 import { type BlobId, parseBlobId } from '../domain/blob-id.ts';
 
 export interface OpenBlob {
@@ -49,16 +46,10 @@ export async function openBlob(env: Env, userId: string, blobId: string): Promis
   if (source.id.parts.length > 0) return openPart(env, userId, source);
   const { r2Key, type, sizeBytes } = source;
   if (r2Key === null) {
-    const draft = await composeDraft(env, userId, source.id.id);
+    const draft = await openDraft(env, userId, source.id.id);
     return draft && { sizeBytes: draft.byteLength, type, read: async () => [draft] };
   }
-  return { sizeBytes, type, read: () => readStored(env, r2Key) };
-}
-
-async function readStored(env: Env, key: string): Promise<AsyncIterable<Uint8Array>> {
-  const stored = await getBlob(env, key);
-  if (!stored) throw new Error(`bytes are missing in every location: ${key}`);
-  return inLargePieces(stored.body);
+  return { sizeBytes, type, read: () => readBlob(env, r2Key) };
 }
 
 /** Opens a blob as a message: a raw message, or a message that is attached to one. @returns null if its bytes do not exist. */
@@ -75,7 +66,7 @@ export async function openMessageBlob(env: Env, userId: string, source: BlobSour
 
 async function openWhole(env: Env, userId: string, { r2Key, id }: BlobSource): Promise<OpenedMessage | null> {
   if (r2Key !== null) return openStored(env, r2Key);
-  const draft = await composeDraft(env, userId, id.id);
+  const draft = await openDraft(env, userId, id.id);
   return draft && openBytes(draft);
 }
 
@@ -89,37 +80,10 @@ async function openPart(env: Env, userId: string, source: BlobSource): Promise<O
   return { sizeBytes, type: part.type, read: async () => streamPieces(message, pieces) };
 }
 
-/** Composes the raw message of a draft that was written in the app. */
-async function composeDraft(env: Env, userId: string, emailId: string): Promise<Uint8Array | null> {
+/** Composes the raw message of one revision of a draft. Another revision is another blob. */
+async function openDraft(env: Env, userId: string, emailId: string): Promise<Uint8Array | null> {
   const id = parseEmailId(emailId);
   const found = id && (await openMailbox(env, userId).readDraft(id.messageId));
-  // The id names one revision of the draft. Another revision is another blob.
   if (!found?.ok || found.value.revision !== id?.revision) return null;
-  const { content, attachments, updatedAt, revision } = found.value;
-  const composed = await composeMessage(
-    {
-      ...toComposition(content),
-      attachments: attachments.map((upload) => ({ ...upload, contentId: null })),
-      messageId: `<${id.messageId}.${revision}@draft.invalid>`,
-      date: new Date(updatedAt),
-      headers: [
-        ...(content.bcc.length > 0 ? [{ name: 'Bcc', value: content.bcc.map(({ email }) => email).join(', ') }] : []),
-        ...toHeaderFields(content),
-      ],
-    },
-    crypto.getRandomValues(new Uint8Array(16)),
-  );
-  return readPieces(streamMessage(composed, (n) => readStored(env, attachments[n]?.r2Key ?? '')));
+  return readPieces(streamDraft(env, found.value, await composeDraft(found.value)));
 }
-
-const toComposition = ({ from, to, cc, replyTo = [], subject, body, html, inReplyTo, references }: DraftContent) => ({
-  from: from ?? { name: '', email: '' },
-  to,
-  cc,
-  replyTo,
-  subject,
-  text: body,
-  html,
-  inReplyTo,
-  references,
-});

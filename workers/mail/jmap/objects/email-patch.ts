@@ -2,7 +2,7 @@
 import type { EmailPatch, MarkPatch } from '../../../../durable-objects/mail/contract/jmap.ts';
 
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
-import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../domain/keywords.ts';
+import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../../domain/keywords.ts';
 import type { Arguments, Call, SetError } from '../protocol/method.ts';
 import { invalidProperties, resolveId } from '../protocol/standard.ts';
 

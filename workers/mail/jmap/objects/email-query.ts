@@ -11,8 +11,8 @@ import {
   type TextFilter,
   type TextPlace,
 } from '../../domain/email-filter.ts';
+import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../../domain/keywords.ts';
 import { toPhrase } from '../../domain/search-text.ts';
-import { DRAFT_KEYWORD, FLAG_KEYWORDS, toLabel } from '../domain/keywords.ts';
 import { idSchema, uintSchema, utcDateSchema } from '../protocol/arguments.ts';
 import { type FilterTree, readFilter } from '../protocol/filter.ts';
 import { OBJECTS_PER_GET_MAX } from '../protocol/limits.ts';

@@ -5,9 +5,9 @@ import type { EmailRecord } from '../../../../durable-objects/mail/contract/jmap
 
 import type { RequestBudget } from '../../../shared/pure/request-budget.ts';
 import type { OpenedMessage } from '../../checks/opened-message.ts';
+import { toKeywords } from '../../domain/keywords.ts';
 import { type HeaderField, readHeaders } from '../../mime/mime-tree.ts';
 import { toMessageBlobId } from '../domain/blob-id.ts';
-import { toKeywords } from '../domain/keywords.ts';
 import { BODY_VALUES_BYTES_MAX } from '../protocol/limits.ts';
 import type { Arguments } from '../protocol/method.ts';
 import {

@@ -1,6 +1,7 @@
 /** Reads messages, each only as far as the requested properties need. */
 import type { EmailRecord } from '../../../../durable-objects/mail/contract/jmap.ts';
 
+import { sharedTurns } from '../../../shared/concurrency/shared-turns.ts';
 import { getBlob } from '../../bindings/blobs.ts';
 import { readHeaders } from '../../mime/mime-tree.ts';
 import { toMessageBlobId } from '../domain/blob-id.ts';
@@ -26,6 +27,7 @@ export async function toEmails(
   const queue = records.entries();
   const work = async () => {
     for (const [at, record] of queue) {
+      await sharedTurns.giveWay(call.user.userId);
       const read = need === 'headers' ? await readHead(call, record) : await readWhole(call, record);
       emails[at] = toEmail(record, read, properties, options);
     }

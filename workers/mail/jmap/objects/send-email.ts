@@ -63,7 +63,7 @@ export async function sendEmail(call: Call, sending: Sending): Promise<Result<Su
 }
 
 const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'];
-const listEmails = (message: OpenedMessage, field: string): string[] =>
+export const listEmails = (message: OpenedMessage, field: string): string[] =>
   readHeaders(message.bytes)
     .headers.filter(({ name }) => name === field)
     .flatMap(({ value }) => toAddresses(value).map(({ email }) => email));
@@ -79,7 +79,7 @@ const REFUSAL_CODES: Readonly<Record<string, ProblemCode>> = {
 };
 
 /** @returns the refusal for the error queue; null if the mail itself is not refused, such as by a limit of sending. */
-function toRefusal({ type, description }: SetError): Problem | null {
+export function toRefusal({ type, description }: SetError): Problem | null {
   const code = REFUSAL_CODES[type];
   return code === undefined ? null : problem(400, code, description ?? `JMAP refused the submission: ${type}.`);
 }
@@ -91,7 +91,7 @@ async function send(
   message: OpenedMessage,
 ): Promise<Result<SubmissionRecord, SetError>> {
   const { env, user } = call;
-  const checked = check(call, sending, message);
+  const checked = checkSending(env, sending, message);
   if (!checked.ok) return checked;
   const { from, recipients, headerMessageId, files } = checked.value;
   const outgoing = await openOutgoing(env, sourceKey, message);
@@ -146,7 +146,12 @@ interface Checked {
   readonly files: readonly { readonly fileName: string; readonly sizeBytes: number }[];
 }
 
-function check({ env }: Call, sending: Sending, message: OpenedMessage): Result<Checked, SetError> {
+/** Checks sender, recipients and files of a message before it is sent. */
+export function checkSending(
+  env: Env,
+  sending: Pick<Sending, 'addresses' | 'accountType' | 'envelope'>,
+  message: OpenedMessage,
+): Result<Checked, SetError> {
   const { headers } = readHeaders(message.bytes);
   const people = (name: string) =>
     headers.filter((field) => field.name === name).flatMap(({ value }) => toAddresses(value));
@@ -217,7 +222,7 @@ interface Outgoing {
  * Opens the message with CRLF line ends, and without Bcc, which recipients must not see (RFC 5322 §3.6.3).
  * @returns an error if SMTP cannot transport the message.
  */
-async function openOutgoing(
+export async function openOutgoing(
   env: Env,
   sourceKey: string | null,
   message: OpenedMessage,
@@ -258,7 +263,8 @@ async function openOutgoing(
 
 type StoredOutgoing = Pick<NewOutboxMessage, 'sizeBytes' | 'bodyHash' | 'isEightBit'>;
 
-async function storeOutgoing(env: Env, rawKey: string, { sizeBytes, read }: Outgoing): Promise<StoredOutgoing> {
+/** Streams an outgoing message into a quorum of the locations. */
+export async function storeOutgoing(env: Env, rawKey: string, { sizeBytes, read }: Outgoing): Promise<StoredOutgoing> {
   const hasher = createBodyHasher();
   await storeRaw(env, rawKey, read(), sizeBytes, (chunk) => hasher.push(chunk));
   return { sizeBytes, bodyHash: hasher.digest(), isEightBit: hasher.isEightBit() };

@@ -8,12 +8,12 @@ import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { deleteBlobs } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { openStored } from '../../checks/opened-message.ts';
+import { toMarks } from '../../domain/keywords.ts';
 import { toFlagPatch } from '../../domain/message-flags.ts';
 import { storeRaw } from '../../inbound/accept/store-raw.ts';
 import { putDelivery, toRawKey } from '../../inbound/process/delivery.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import { toMessageBlobId } from '../domain/blob-id.ts';
-import { toMarks } from '../domain/keywords.ts';
 import type { Arguments, Call, SetError } from '../protocol/method.ts';
 import { invalidProperties, resolveId } from '../protocol/standard.ts';
 

@@ -1,18 +1,13 @@
 /** Runs the method calls of a request in order (RFC 8620 §3.4). */
 import type { UserPrincipal } from '../../../identity/index.ts';
-import { OverBudgetError, RequestBudget } from '../../../shared/pure/request-budget.ts';
+import { sharedTurns } from '../../../shared/concurrency/shared-turns.ts';
+import { ANSWER_BYTES_MAX, OverBudgetError, RequestBudget } from '../../../shared/pure/request-budget.ts';
 import { err } from '../../../shared/pure/result.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
 import { logError } from '../../../shared/telemetry/log.ts';
 import { callMailbox } from '../../routes/route.ts';
 import { type EarlierAnswer, resolveReferences } from '../domain/result-references.ts';
-import {
-  ANSWERS_BYTES_MAX,
-  CALL_ID_LENGTH_MAX,
-  CHANGE_ANSWER_BYTES,
-  ERRORS_BYTES,
-  REFERENCES_PER_CALL_MAX,
-} from './limits.ts';
+import { CALL_ID_LENGTH_MAX, CHANGE_ANSWER_BYTES, ERRORS_BYTES, REFERENCES_PER_CALL_MAX } from './limits.ts';
 import {
   type Answer,
   type Arguments,
@@ -50,6 +45,7 @@ export async function dispatch(
   const run = new RequestRun(env, user, request, methods);
   run.folders = folders;
   for (const call of request.methodCalls) {
+    await sharedTurns.giveWay(user.userId);
     await run.call(...call);
     run.folders = null;
   }
@@ -64,7 +60,7 @@ const MAY_BE_TOO_LARGE = /\/(?:get|set|parse)$/;
 /** @returns the error of a call whose references or answer exceed the budget of the request. Nothing was changed. */
 const toTooLarge = (name: string): MethodError => ({
   type: MAY_BE_TOO_LARGE.test(name) ? 'requestTooLarge' : 'serverFail',
-  description: `The answers of a request, and the values that it refers to, have at most ${ANSWERS_BYTES_MAX} bytes. Ask for less, or in several requests.`,
+  description: `The answers of a request, and the values that it refers to, have at most ${ANSWER_BYTES_MAX} bytes. Ask for less, or in several requests.`,
 });
 /** Error of a call that changed something, but whose answer exceeds the budget. Its client must read the state again. */
 const CHANGED_TOO_LARGE: MethodError = {
@@ -84,7 +80,7 @@ class RequestRun {
   readonly #user: UserPrincipal;
   readonly #using: ReadonlySet<string>;
   readonly #methods: MethodTable;
-  readonly #budget = new RequestBudget(ANSWERS_BYTES_MAX);
+  readonly #budget = new RequestBudget(ANSWER_BYTES_MAX);
 
   constructor(env: Env, user: UserPrincipal, request: JmapRequest, methods: MethodTable) {
     this.#env = env;

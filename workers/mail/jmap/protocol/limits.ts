@@ -11,13 +11,7 @@ export const REQUEST_DEPTH_MAX = 64;
 /** Maximum of values in the JSON of a request. 500 new messages have about 50,000. */
 export const REQUEST_VALUES_MAX = 200_000;
 export const CALL_ID_LENGTH_MAX = 255;
-/**
- * Maximum of bytes of all answers of a request, plus the bytes that its references to earlier answers bring. 256 messages with
- * bodies of 35 KB fit, and so does the longest text of one message. An answer is in memory as values, as text and as bytes, which
- * takes up to five times its size. An isolate has 128 MB for all its requests.
- */
-export const ANSWERS_BYTES_MAX = 10_000_000;
-/** Part of `ANSWERS_BYTES_MAX` that is kept for errors, so that each call can be answered. */
+/** Part of `ANSWER_BYTES_MAX` that is kept for errors, so that each call can be answered. */
 export const ERRORS_BYTES = 300_000;
 /** Bytes that must be left before a method that changes something runs. The answer about 500 new objects fits. */
 export const CHANGE_ANSWER_BYTES = 1_000_000;
@@ -37,7 +31,7 @@ export const CHANGES_LIMIT_MAX = 1_000;
 export const MAILBOX_NAME_BYTES_MAX = 400;
 export const MAILBOX_DEPTH_MAX = 10;
 export const MAILBOXES_PER_EMAIL_MAX = 50;
-/** Maximum of bytes of the body values of one message. They fit into `ANSWERS_BYTES_MAX`. */
+/** Maximum of bytes of the body values of one message. They fit into `ANSWER_BYTES_MAX`. */
 export const BODY_VALUES_BYTES_MAX = 8_000_000;
 /** Maximum of bytes and sources of one Blob/upload or Blob/get (RFC 9404 §4). */
 export const BLOB_BYTES_MAX = 5 * 1024 * 1024;

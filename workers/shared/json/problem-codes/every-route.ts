@@ -32,6 +32,11 @@ export const SHARED_CODES = {
     meaning: 'A session cookie came with the `Origin` of another site.',
     action: 'Use a bearer token outside the web app.',
   },
+  bridge_token_invalid: {
+    statuses: [403],
+    meaning: 'The token in `x-bridge-token` is not a valid token of the scope `bridge`.',
+    action: 'Give the bridge a new token, or none.',
+  },
   missing_scope: {
     statuses: [403],
     meaning: 'The token does not have the scope that the route needs.',
@@ -76,6 +81,11 @@ export const SHARED_CODES = {
     statuses: [409],
     meaning: 'A list of limited length is full.',
     action: 'Delete an entry first; `detail` has the limit.',
+  },
+  answer_too_large: {
+    statuses: [413],
+    meaning: 'The answer would have more than 10 MB.',
+    action: 'Ask for less, for example with a smaller `limit`.',
   },
   request_too_large: {
     statuses: [413],

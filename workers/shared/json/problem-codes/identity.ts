@@ -77,7 +77,7 @@ export const IDENTITY_CODES = {
     statuses: [403],
     meaning: 'Too many wrong passwords for this address from elsewhere, or a registration that needs a challenge.',
     action:
-      'Solve one of `challenges`: `turnstile` gives a token, `recovery_code_mail` a code by `POST /v1/auth/login-code`. Or wait for `Retry-After`.',
+      'Solve one of `challenges`: `turnstile` gives a token, `proof_of_work` is computed (`proof`), `recovery_code_mail` is a code by `POST /v1/auth/login-code`. Or wait for `Retry-After`.',
   },
   challenge_failed: {
     statuses: [403],

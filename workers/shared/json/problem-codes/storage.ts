@@ -88,6 +88,26 @@ export const STORAGE_CODES = {
     meaning: 'The request was signed with a temporary key, which starts no work that could outlive it.',
     action: 'Sign with the access key from which it was made.',
   },
+  no_such_link: {
+    statuses: [404],
+    meaning: 'The share link has ended, never existed, or opens something that is gone.',
+    action: 'Ask for a new link.',
+  },
+  link_password_required: {
+    statuses: [401],
+    meaning: 'The share link needs a password.',
+    action: 'Send it by Basic authentication, with any user name.',
+  },
+  link_password_wrong: {
+    statuses: [403],
+    meaning: 'The password of the share link is another one.',
+    action: 'Check it, or ask for a new link.',
+  },
+  links_of_users: {
+    statuses: [403],
+    meaning: 'A share link has the rights of a user, and the caller is none.',
+    action: 'Use an access key or a token of a user.',
+  },
   under_way: {
     statuses: [409],
     meaning: 'A rebuild or a replay of this database is already running.',

@@ -99,3 +99,33 @@ export const storageJob = sqliteTable(
     index('storage_job_ended').on(table.endedAt),
   ],
 );
+
+/** Links by which people without a credential read an object or a prefix, in the database of the user who made them. */
+export const shareLink = sqliteTable(
+  'share_link',
+  {
+    /** Id of the link in lists. Later links have greater ids. */
+    linkId: text('link_id').primaryKey(),
+    /** SHA-256 of the secret in the link's path. */
+    secretSha256: text('secret_sha256').notNull().unique(),
+    userId: text('user_id').notNull(),
+    /** The access key or token with which the user made the link. */
+    madeWith: text('made_with').notNull(),
+    bucket: text('bucket').notNull(),
+    /** Id of the bucket of that name when the link was made. Another bucket of the same name is not opened. */
+    bucketId: text('bucket_id').notNull(),
+    /** Key of the object, or prefix of the keys. */
+    name: text('name').notNull(),
+    isPrefix: integer('is_prefix', { mode: 'boolean' }).notNull(),
+    /** The shared version; null for the newest one at the time of each opening. */
+    versionId: text('version_id'),
+    /** Hash of the password; null if the link needs none. */
+    passwordHash: text('password_hash'),
+    createdAt: integer('created_at').notNull(),
+    expiresAt: integer('expires_at').notNull(),
+    /** Number of openings. Beyond a hundred it is approximate, because one of ten is counted. */
+    openings: integer('openings').notNull().default(0),
+    lastOpenedAt: integer('last_opened_at'),
+  },
+  (table) => [index('share_link_user').on(table.userId, table.linkId)],
+);

@@ -9,8 +9,10 @@ import { BodyFailure } from '../protocol/engine-failures.ts';
 import type { S3Request } from '../protocol/request.ts';
 import { openUploadBody } from './upload-body.ts';
 
-/** Maximum size of a document. It is enough for 10,000 parts with checksums, or 1,000 fully escaped keys of 1,024 bytes. */
-export const DOCUMENT_BYTES_MAX = 8 * 1024 ** 2;
+/** Maximum size of a document. A lifecycle configuration of 1,000 rules has about 300 KB. */
+export const DOCUMENT_BYTES_MAX = 512 * 1024;
+/** Maximum size of a document that is a list: 10,000 parts with checksums, or 1,000 fully escaped keys of 1,024 bytes. */
+export const LIST_BYTES_MAX = 8 * 1024 ** 2;
 
 /** Documents that have been read, keyed by the stream of their body. */
 const documents = new WeakMap<ReadableStream, Promise<Result<string, S3Failure>>>();

@@ -3,7 +3,7 @@ import { CHECKSUM_ALGORITHMS, toChecksumElement, toChecksumHeader } from '../../
 import { toBareEtag } from '../../domain/conditions.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { CompleteUploadRequest } from '../../engine/model/contract.ts';
-import { readDocument } from '../bodies/document-body.ts';
+import { LIST_BYTES_MAX, readDocument } from '../bodies/document-body.ts';
 import { readUploadId } from '../documents/upload-elements.ts';
 import { quoteEtag, toWrittenHeaders } from '../objects/object-headers.ts';
 import { readWriteCondition } from '../objects/object-upload.ts';
@@ -11,8 +11,10 @@ import { xmlAnswer } from '../protocol/answer.ts';
 import { PART_BYTES_MIN, PART_NUMBER_MAX, toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
-import { childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
+import { childrenOf, parseXmlList, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 import { toChecksumElements } from './copy-object.ts';
+
+const PARTS = { rootName: 'CompleteMultipartUpload', itemName: 'Part', itemsMax: PART_NUMBER_MAX };
 
 type Parts = CompleteUploadRequest['parts'];
 
@@ -29,10 +31,10 @@ export const completeMultipartUpload: Operation = {
     const headers = new Headers(request.headers);
     const checksum = takeChecksum(headers);
     if (!checksum.ok) return checksum;
-    const text = await readDocument({ ...request, headers }, caller.payload);
+    const text = await readDocument({ ...request, headers }, caller.payload, LIST_BYTES_MAX);
     if (!text.ok) return text;
     if (text.value.trim() === '') return err(s3Failure('MalformedXML'));
-    const root = parseXml(text.value, 'CompleteMultipartUpload');
+    const root = await parseXmlList(text.value, PARTS);
     if (!root.ok) return root;
     const parts = readParts(childrenOf(root.value, 'Part'));
     if (!parts.ok) return parts;

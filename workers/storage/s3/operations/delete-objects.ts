@@ -4,7 +4,7 @@ import { CHECKSUM_ALGORITHMS, toChecksumHeader } from '../../domain/checksums.ts
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
 import type { DeleteItem, DeleteOutcome, Proven } from '../../engine/model/contract.ts';
-import { readDocument } from '../bodies/document-body.ts';
+import { LIST_BYTES_MAX, readDocument } from '../bodies/document-body.ts';
 import { settleMissing, toDeleteCondition } from '../objects/delete-conditions.ts';
 import { bypassesGovernance } from '../objects/object-lock.ts';
 import { mayCompare } from '../objects/object-upload.ts';
@@ -13,10 +13,12 @@ import { xmlAnswer } from '../protocol/answer.ts';
 import { toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
 import { element, type XmlNode } from '../protocol/xml.ts';
-import { childrenOf, parseXml, textOf, type XmlElement } from '../protocol/xml-parser.ts';
+import { childrenOf, parseXmlList, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 
 /** Maximum number of keys per request (DeleteObjects: "The request can contain a list of up to 1,000 keys"). */
 const KEYS_MAX = 1000;
+
+const OBJECTS = { rootName: 'Delete', itemName: 'Object', itemsMax: KEYS_MAX };
 
 /** One entry of a DeleteObjects request: the item to delete, or the error of the entry. */
 interface Entry {
@@ -42,9 +44,9 @@ export const deleteObjects: Operation = {
         s3Failure('InvalidRequest', 'Missing required header for this request: Content-MD5 OR x-amz-checksum-*'),
       );
     }
-    const text = await readDocument(request, caller.payload);
+    const text = await readDocument(request, caller.payload, LIST_BYTES_MAX);
     if (!text.ok) return text;
-    const root = parseXml(text.value, 'Delete');
+    const root = await parseXmlList(text.value, OBJECTS);
     if (!root.ok) return root;
     const objects = childrenOf(root.value, 'Object');
     if (objects.length === 0 || objects.length > KEYS_MAX) return err(s3Failure('MalformedXML'));

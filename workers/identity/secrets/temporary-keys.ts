@@ -6,8 +6,8 @@
 import { z } from 'zod';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import type { PolicyDocument } from '../principal.ts';
-import { mintSecretAccessKey, mintTemporaryKeyId } from '../secrets/credentials.ts';
-import { type MasterKeys, openSecret, sealSecret } from '../secrets/secrets.ts';
+import { mintSecretAccessKey, mintTemporaryKeyId } from './credentials.ts';
+import { type MasterKeys, openSecret, sealSecret } from './secrets.ts';
 
 /** Longest and shortest life of a temporary key, in seconds. */
 export const TEMPORARY_SECONDS_MAX = 12 * 3_600;

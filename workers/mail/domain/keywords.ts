@@ -3,7 +3,7 @@
  * a valid keyword, for example because it has a space, becomes `label-` and the hexadecimal digits of its UTF-8. Pure.
  */
 
-import type { Flags, MessageFlag } from '../../domain/message-flags.ts';
+import type { Flags, MessageFlag } from './message-flags.ts';
 
 export interface Marks extends Flags {
   readonly isDraft: boolean;
