@@ -158,8 +158,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   },
   {
     id: 'L13',
-    from: 'if (!(await isArchived(env, archived, now))) return;',
-    to: '',
+    from: 'if (!(await isArchived(env, archived, now))) return;\n  const ends',
+    to: 'const ends',
     harm: 'a month without its archive is erased',
     tests: board('closing-sources', 'season-erasure'),
   },

@@ -3,8 +3,8 @@
  * parts are those of `mime-tree.ts`, so a program sees the parts that were scanned.
  */
 import type { StoredPart } from '../../../durable-objects/mail/contract/stored-part.ts';
-import type { OpenedMessage } from '../checks/opened-message.ts';
-import { headerValue, type MimePart } from './mime-tree.ts';
+import type { Cut } from './lean-reader.ts';
+import { headerValue, type MimePart, type MimeTree } from './mime-tree.ts';
 import { createPositions } from './raw-range.ts';
 import { readWrittenParameters } from './written-parameters.ts';
 
@@ -12,7 +12,19 @@ import { readWrittenParameters } from './written-parameters.ts';
 export const STORED_STRUCTURE_BYTES_MAX = 2_048;
 const LF = 10;
 
-type Readable = Pick<OpenedMessage, 'bytes' | 'cuts' | 'tree' | 'isWhole' | 'sizeBytes' | 'readPieces'>;
+/** A message that was opened for checks and storage. */
+interface Readable {
+  /** The message, in which one placeholder line stands for each cut. */
+  readonly bytes: Uint8Array;
+  readonly cuts: readonly Cut[];
+  readonly tree: MimeTree;
+  readonly isWhole: boolean;
+  readonly sizeBytes: number;
+  readonly readPieces: (range?: {
+    readonly offset: number;
+    readonly length: number;
+  }) => Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
+}
 
 /** @returns the tree of a message as JSON for its row; null if it is too long. */
 export async function toStoredStructure(message: Readable): Promise<string | null> {
