@@ -163,7 +163,7 @@ async function answer(destination: Destination, request: Request, env: Env, ctx:
   switch (destination) {
     case 'api': {
       const isReport = request.method === 'GET' && REPORTS.has(splitUrl(request.url).path);
-      const asked = await withClientOfBridge(request, env, createClock(env)());
+      const asked = await withClientOfBridge(request, env, () => createClock(env)());
       if (!asked.ok) return toProblemResponse(asked.error, crypto.randomUUID());
       return (await composedApi(env)).fetch(asked.value, isReport ? env : guardedEnv(env), ctx);
     }

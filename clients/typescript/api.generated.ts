@@ -2458,7 +2458,10 @@ export interface ImapPage {
   next_after_uid: number | null;
 }
 
-/** UID, message id, keywords, size in bytes, time of arrival in milliseconds since 1970, MODSEQ. Keywords are $seen, $flagged, $answered, $forwarded, $draft, $deleted (of the message in this folder) and the labels as they are. */
+/**
+ * UID, message id, keywords, size in bytes, time of arrival in milliseconds since 1970, MODSEQ. Keywords are $seen, $flagged, $answered, $forwarded, $draft, $deleted (of the message in this folder) and the labels as they are.
+ * @example [17,"3f1c7a52-8a55-4f0e-9d53-0d7b1c5a6e21",["$seen","invoices"],2048,1793871000000,42]
+ */
 export type ImapMessage = [number, string, string[], number, number, number];
 
 export interface ImapChanges {
@@ -2570,7 +2573,10 @@ export interface ImapCopyAnswer {
    * @pattern ^\d{1,15}$
    */
   state: string;
-  /** Message id, UID in the first folder, UID in the other. */
+  /**
+   * Message id, UID in the first folder, UID in the other.
+   * @example [["3f1c7a52-8a55-4f0e-9d53-0d7b1c5a6e21",17,43]]
+   */
   copied: [string, number, number][];
 }
 
@@ -2607,6 +2613,10 @@ export interface ImapExpungeAnswer {
    * @pattern ^\d{1,15}$
    */
   state: string;
+  /**
+   * Message id and UID.
+   * @example [["3f1c7a52-8a55-4f0e-9d53-0d7b1c5a6e21",17]]
+   */
   gone: [string, number][];
 }
 

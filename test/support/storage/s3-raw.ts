@@ -26,7 +26,11 @@ export function sendRaw(
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }),
       );
     });
-    request.on('error', reject);
+    // A server may refuse a long body before it has arrived, and close the connection after its answer.
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') reject(error);
+    });
+    request.on('close', () => reject(new Error('the connection was closed without an answer')));
     request.end(body);
   });
 }

@@ -93,16 +93,21 @@ export async function startReply(kind: ReplyKind, message?: Message): Promise<vo
 async function continueReply(source: Message): Promise<boolean> {
   const answered = toMessageId(source.headers.message_id);
   if (answered === null) return false;
-  const { writing } = compose.get();
+  const { writing, closed } = compose.get();
   if (writing?.inReplyTo === answered) {
     document.querySelector<HTMLElement>('.compose-body')?.focus();
     return true;
   }
-  const messages = await loadConversation(source);
-  const draft = messages.findLast((one) => one.is_draft && toMessageId(one.headers.in_reply_to) === answered);
-  if (!draft || !(await readDraft(draft.id))) return false;
-  await continueDraft(draft.id);
+  const draftId = closed?.inReplyTo === answered ? closed.draftId : await findReply(source, answered);
+  if (draftId === null || !(await readDraft(draftId))) return false;
+  await continueDraft(draftId);
   return true;
+}
+
+/** Finds the draft that answers a message in its conversation. */
+async function findReply(source: Message, answered: string): Promise<string | null> {
+  const messages = await loadConversation(source);
+  return messages.findLast((one) => one.is_draft && toMessageId(one.headers.in_reply_to) === answered)?.id ?? null;
 }
 
 /** Opens a draft of the Drafts folder for editing. */
@@ -235,7 +240,9 @@ export async function closeWriting(): Promise<void> {
     if ((await saveDetached(writing)) === 'failed') showKeptHere();
     else showToast(t.bothInDrafts);
   } else if (await saveDraft()) {
+    const { inReplyTo, draftId } = compose.get().writing ?? writing;
     endWriting();
+    compose.set({ closed: inReplyTo && draftId ? { inReplyTo, draftId } : null });
     showToast(t.savedInDrafts);
   } else if (!compose.get().theirs) {
     cancelScheduledSave();

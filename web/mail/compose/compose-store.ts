@@ -26,6 +26,8 @@ export interface ComposeState {
   isReplyToShown: boolean;
   /** Whether the window fills the page. */
   isFull: boolean;
+  /** The reply that was closed last and is in Drafts. The conversation may not show its draft yet. */
+  closed: { readonly inReplyTo: string; readonly draftId: string } | null;
 }
 
 export const CLOSED_COMPOSE: ComposeState = {
@@ -39,6 +41,7 @@ export const CLOSED_COMPOSE: ComposeState = {
   isPoppedOut: false,
   isReplyToShown: false,
   isFull: false,
+  closed: null,
 };
 
 export const compose = createStore<ComposeState>(CLOSED_COMPOSE);

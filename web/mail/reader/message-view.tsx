@@ -159,7 +159,6 @@ function Details({ message }: { message: Message }) {
  */
 const DATE_TOLERANCE_MS = 24 * 3_600_000;
 
-/** The date of arrival in a folded message, as in the list. An open message shows its Date header. */
 /** What a reader of the message should know first. */
 const Notes = ({ message }: { message: Message }) => (
   <>
@@ -168,6 +167,7 @@ const Notes = ({ message }: { message: Message }) => (
   </>
 );
 
+/** The date of arrival in a folded message, as in the list. An open message shows its Date header. */
 function When({ message, isOpen }: { message: Message; isOpen: boolean }) {
   const { date, received_at: receivedAt } = message;
   if (!isOpen) {

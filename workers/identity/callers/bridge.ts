@@ -14,10 +14,14 @@ const CLIENT_HEADER = 'x-client-ip';
  * Replaces the address of a bridge by that of its client. The token opens nothing: the person's credential is in `Authorization`.
  * @returns the request as it came if it names no bridge, and a problem if the token is not valid.
  */
-export async function withClientOfBridge(request: Request, env: Env, now: number): Promise<Result<Request, Problem>> {
+export async function withClientOfBridge(
+  request: Request,
+  env: Env,
+  now: () => number,
+): Promise<Result<Request, Problem>> {
   const token = request.headers.get(TOKEN_HEADER);
   if (token === null) return ok(request);
-  const caller = await authenticateBearer(`Bearer ${token}`, env, now);
+  const caller = await authenticateBearer(`Bearer ${token}`, env, now());
   const isBridge = caller.ok && caller.value?.kind === 'service' && caller.value.scopes.includes('bridge');
   if (!isBridge) return err(problem(403, 'bridge_token_invalid'));
   const ip = parseIp(request.headers.get(CLIENT_HEADER) ?? '');

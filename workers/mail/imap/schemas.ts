@@ -40,6 +40,7 @@ export const accountSchema = z
 const rowSchema = z
   .tuple([uidSchema, z.string(), z.array(z.string()), z.int(), z.int(), z.int()])
   .openapi('ImapMessage', {
+    example: [17, '3f1c7a52-8a55-4f0e-9d53-0d7b1c5a6e21', ['$seen', 'invoices'], 2_048, 1_793_871_000_000, 42],
     description:
       'UID, message id, keywords, size in bytes, time of arrival in milliseconds since 1970, MODSEQ. Keywords are $seen, $flagged, $answered, $forwarded, $draft, $deleted (of the message in this folder) and the labels as they are.',
   });
@@ -138,9 +139,10 @@ export const copySchema = z
 export const copyAnswerSchema = z
   .object({
     ...stateMembers,
-    copied: z
-      .array(z.tuple([z.string(), uidSchema, uidSchema]))
-      .openapi({ description: 'Message id, UID in the first folder, UID in the other.' }),
+    copied: z.array(z.tuple([z.string(), uidSchema, uidSchema])).openapi({
+      example: [['3f1c7a52-8a55-4f0e-9d53-0d7b1c5a6e21', 17, 43]],
+      description: 'Message id, UID in the first folder, UID in the other.',
+    }),
   })
   .openapi('ImapCopyAnswer');
 
@@ -148,7 +150,12 @@ export const expungeSchema = z
   .strictObject({ folder_id: folderKeySchema, message_ids: idsSchema(CHANGED_MAX).nullable() })
   .openapi('ImapExpunge');
 export const expungeAnswerSchema = z
-  .object({ ...stateMembers, gone: z.array(z.tuple([z.string(), uidSchema])) })
+  .object({
+    ...stateMembers,
+    gone: z
+      .array(z.tuple([z.string(), uidSchema]))
+      .openapi({ example: [['3f1c7a52-8a55-4f0e-9d53-0d7b1c5a6e21', 17]], description: 'Message id and UID.' }),
+  })
   .openapi('ImapExpungeAnswer');
 
 export const appendQuerySchema = z.strictObject({

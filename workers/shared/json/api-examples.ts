@@ -60,6 +60,8 @@ const REQUESTS: Readonly<Record<string, unknown>> = {
   createDraft: { to: [ADA], subject: 'Lunch', body: 'At' },
   replaceDraft: { to: [ADA], subject: 'Lunch', body: 'At noon?' },
   updateDomain: { catch_all: 'ada@example.test' },
+  renameFolder: { name: 'Receipts' },
+  createShareLink: { bucket: 'photos', prefix: '2026/', password: 'open sesame' },
   createStorageJob: { kind: 'restore', bucket: 'photos', prefix: '2026/', at: TIME, dry_run: true },
   setBucketQuota: { bytes: 10 * 1024 ** 3 },
   setUserQuota: { bytes: 10 * 1024 ** 3, objects: 100_000 },

@@ -14,7 +14,7 @@ import {
   unchecked,
 } from '../../shared/json/json-api.ts';
 import { readLimited } from '../../shared/json/limited-body.ts';
-import type { Problem } from '../../shared/json/problem.ts';
+import { type Problem, problem } from '../../shared/json/problem.ts';
 import { decodeCursor, encodeCursor } from '../../shared/pure/cursor.ts';
 import { err, ok } from '../../shared/pure/result.ts';
 import { goneLinkPage, LINK_HEADERS, listPage, passwordPage } from './link-page.ts';
@@ -22,6 +22,7 @@ import { checkPassword, isUnlocked, NEEDS_PASSWORD, unlock, WRONG_PASSWORD } fro
 import { countOpening, download, findOpened, listShared, NO_LINK } from './link-reads.ts';
 
 const PASSWORD_BYTES_MAX = 4_096;
+const TOO_LARGE = problem(413, 'request_too_large', `A password has at most ${PASSWORD_BYTES_MAX} bytes.`);
 
 const params = z.object({ secret: z.string().max(80) });
 const listSchema = z
@@ -99,14 +100,15 @@ function addUnlocking(api: OpenAPIHono<JsonApiEnv>): void {
       request: { params, ...rawBody('application/x-www-form-urlencoded') },
       responses: {
         303: { description: 'Right. A cookie of an hour opens the link in this browser' },
-        ...problemResponses(400, 401, 403, 404, 429, 503),
+        ...problemResponses(400, 401, 403, 404, 413, 429, 503),
       },
     }),
     async (c) => {
+      const body = await readLimited(c.req.raw.body, PASSWORD_BYTES_MAX);
+      if (body.length > PASSWORD_BYTES_MAX) return refuse(c, TOO_LARGE);
       const opened = await findOpened(c, c.req.valid('param').secret);
       if (!opened.ok) return refuse(c, opened.error);
       const { link } = opened.value;
-      const body = await readLimited(c.req.raw.body, PASSWORD_BYTES_MAX);
       const password = new URLSearchParams(body.toString()).get('password') ?? '';
       const right = link.passwordHash === null ? ok(null) : await checkPassword(c, link, password);
       if (!right.ok) return refuse(c, right.error);

@@ -17,7 +17,6 @@ import {
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
-import { settingsOf } from '../../shared/settings/settings.ts';
 import { boundDirectories } from '../../shared/stores/bindings.ts';
 import { compareText, databaseNumberOf, readMerged, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { engineOf } from '../engine/index.ts';
@@ -219,9 +218,7 @@ function addCreation(api: OpenAPIHono<JsonApiEnv>): void {
       if (!(await insertShareLink(userDatabaseOf(c.env, user.userId), stored, audit))) {
         return sendProblem(c, problem(409, 'too_many', `You have ${LINKS_PER_USER_MAX} links. End one first.`));
       }
-      const { APP_HOST } = settingsOf(c.env);
-      const origin = APP_HOST === '' ? new URL(c.req.url).origin : `https://${APP_HOST}`;
-      const url = `${origin}/v1/shared/${secret}`;
+      const url = `${new URL(c.req.url).origin}/v1/shared/${secret}`;
       return c.json({ ...toJson({ ...link, openings: 0, lastOpenedAt: null }), url }, 201);
     },
   );
