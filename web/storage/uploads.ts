@@ -169,12 +169,16 @@ export async function cancel(id: string): Promise<void> {
 export const clearDone = (): void =>
   uploads.set(({ list }) => ({ list: list.filter((upload) => upload.state !== 'done') }));
 
+/** Whether another upload to the same name is running. Both at once might leave the older file as the newest version. */
+const isNameBusy = ({ bucket, name }: Upload): boolean =>
+  uploads.get().list.some((one) => one.state === 'running' && one.bucket === bucket && one.name === name);
+
 function pump(): void {
   const { list } = uploads.get();
   let running = list.filter((upload) => upload.state === 'running').length;
   for (const upload of list) {
     if (running >= pace().limit) return;
-    if (upload.state !== 'waiting') continue;
+    if (upload.state !== 'waiting' || isNameBusy(upload)) continue;
     running += 1;
     void run(upload.id);
   }

@@ -42,7 +42,10 @@ describe.skipIf(!hasChromium)('the storage page', () => {
   }
   async function keepVersions(page: Page): Promise<void> {
     await page.getByRole('link', { name: 'Settings' }).click();
+    // The page shows the choice before the server has it.
+    const set = page.waitForResponse((response) => response.url().includes('?versioning') && response.ok());
     await page.getByLabel('Keep every version').check();
+    await set;
     await page.getByText('On: overwritten').waitFor();
     await page.getByRole('link', { name: 'Objects' }).click();
   }
@@ -132,6 +135,36 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await metadata.getByText('None').waitFor();
     await expectAccessible(page);
     expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
+  it('uploads two files of one name one after the other, so that the one chosen last is the newest', async () => {
+    const { page } = await signIn();
+    await openBucket(page, 'album-of-one-name');
+    await keepVersions(page);
+    // The first request is held, so that a second one has time to overtake it.
+    const puts: string[] = [];
+    /** Requests that had begun when each was sent on. */
+    const ended: number[] = [];
+    let overtook = () => {};
+    const overtaken = new Promise<void>((resolve) => {
+      overtook = resolve;
+    });
+    await page.route('**/album-of-one-name/one.txt*', async (route) => {
+      if (route.request().method() !== 'PUT') return route.continue();
+      puts.push(route.request().postData() ?? '');
+      if (puts.length === 1) await Promise.race([overtaken, new Promise((resolve) => setTimeout(resolve, 1_500))]);
+      else overtook();
+      ended.push(puts.length);
+      return route.continue();
+    });
+    for (const text of ['older', 'newer']) {
+      const file = { name: 'one.txt', mimeType: 'text/plain', buffer: Buffer.from(text) };
+      await page.getByLabel('Upload files').setInputFiles([file]);
+    }
+    await page.getByRole('heading', { name: 'Uploads complete' }).waitFor();
+    const newest = await fetch(presigned('/album-of-one-name/one.txt'));
+    expect([puts, ended, await newest.text()]).toEqual([['older', 'newer'], [1, 2], 'newer']);
     await page.context().close();
   });
 
