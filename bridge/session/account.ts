@@ -1,4 +1,4 @@
-/** What the connections of one token share: folders, rows of selected folders, and one WebSocket for pushes. */
+/** State that the connections of one token share: folders, rows of selected folders, and one WebSocket for pushes. */
 import type { Folder, Overview } from './account-api.ts';
 import { Client, type EventSocket, RequestError, type ServerOptions } from './client.ts';
 import { FolderMirror } from './folder-mirror.ts';

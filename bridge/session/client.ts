@@ -14,7 +14,7 @@ export interface EventHandlers {
   onClose(): void;
 }
 
-/** What the place where the session runs gives it. */
+/** Services of the place where the session runs. */
 export interface Network {
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>;
   /** Opens a WebSocket with these headers. */

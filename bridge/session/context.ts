@@ -1,4 +1,4 @@
-/** What the handler of a command gets, and what it answers. */
+/** Input and answer of the handler of a command. */
 import type { Account } from './account.ts';
 import type { Client } from './client.ts';
 import type { Command } from './command.ts';

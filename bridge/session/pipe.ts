@@ -1,4 +1,4 @@
-/** What a session knows of its transport. */
+/** The transport of a session. */
 
 export interface Pipe {
   /** @returns the next bytes, or null after the peer has finished. */

@@ -1,5 +1,5 @@
 /**
- * What one connection knows of its selected folder: which message has which sequence number. The rows change with each sync; the
+ * The sequence numbers that one connection has been told for the messages of its selected folder. The rows change with each sync; the
  * numbers change only when the client was told.
  */
 import type { Folder } from './account-api.ts';
@@ -9,7 +9,7 @@ import { findAtLeast, type SequenceSet, selectNumbers } from './sequence-set.ts'
 
 export interface ViewOptions {
   readonly isReadOnly: boolean;
-  /** Whether flags are told with their change number (RFC 7162 §3.1). */
+  /** Whether answers with flags also have the change number (RFC 7162 §3.1). */
   readonly hasModseq: () => boolean;
 }
 

@@ -8,7 +8,7 @@ import { isLoopback } from '../pipe.ts';
 
 export interface LogInOptions {
   readonly accounts: Accounts;
-  /** Where an app token is made, for the answer to a password. */
+  /** Address of the page that makes app tokens, for the answer to a password. */
   readonly devicesUrl: string;
   readonly connectionsPerTokenMax?: number;
   /** Called after each refused log-in, with the address of the client. */
