@@ -2902,7 +2902,7 @@ export namespace V1 {
        */
       prefix?: string;
       /**
-       * What the key may do in `bucket`: read and list objects and versions; upload and delete objects. Default: read.
+       * Rights in `bucket`. `read`: read and list objects and versions. `write`: upload and delete objects. Default: read.
        * @maxItems 2
        * @minItems 1
        */
@@ -3997,7 +3997,7 @@ export namespace V1 {
        */
       expires_at?: string;
       /**
-       * Whoever opens the link must know it
+       * The link opens only with it
        * @minLength 1
        * @maxLength 200
        */
@@ -6386,7 +6386,7 @@ export namespace V1 {
        */
       prefix?: string;
       /**
-       * What the key may do in `bucket`: read and list objects and versions; upload and delete objects. Default: read.
+       * Rights in `bucket`. `read`: read and list objects and versions. `write`: upload and delete objects. Default: read.
        * @maxItems 2
        * @minItems 1
        */

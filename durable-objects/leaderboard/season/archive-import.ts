@@ -226,7 +226,7 @@ export class ArchiveImport {
     }
   }
 
-  /** Lets nobody change the archive any more. @returns false if it was changed meanwhile. */
+  /** Closes the archive to changes. @returns false if it was changed meanwhile. */
   async #closeArchive(manifest: ArchiveManifest, now: number): Promise<boolean> {
     const { revision, movedAt = now } = manifest;
     const key = manifestKey(this.#archived.archive);

@@ -37,7 +37,7 @@ export const temporaryKeyMembers = {
     .optional()
     .openapi({
       description:
-        'What the key may do in `bucket`: read and list objects and versions; upload and delete objects. Default: read.',
+        'Rights in `bucket`. `read`: read and list objects and versions. `write`: upload and delete objects. Default: read.',
     }),
   policy: z.record(z.string(), z.unknown()).optional().openapi({
     description: 'A policy document of at most 2,048 characters, instead of `bucket`, `prefix` and `actions`.',

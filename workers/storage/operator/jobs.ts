@@ -24,7 +24,7 @@ import { cancelJob, findJob, insertJob, type Job, listJobs } from '../engine/sto
 import { mayList, rightsOf } from '../maintenance/job-rights.ts';
 import { isTakenDown } from '../s3/access/bucket-configuration.ts';
 import { type JobCaller, requireJobCaller } from './job-caller.ts';
-import { contextOf, count } from './route.ts';
+import { contextOf, count, NO_BUCKET, UNAVAILABLE } from './route.ts';
 
 const ROUTE = { tags: ['storage'], security: [{ bearer: [] }], middleware: authorizeFirst(requireJobCaller) };
 
@@ -123,9 +123,7 @@ function toJson(job: Job, caller: JobCaller): z.infer<typeof jobSchema> {
   };
 }
 
-const NO_BUCKET = problem(404, 'no_such_bucket', 'Bucket not found.');
 const NO_JOB = problem(404, 'no_such_job', 'Job not found.');
-const UNAVAILABLE = problem(503, 'unavailable');
 const DENIED = problem(403, 'access_denied', 'You may not list this bucket.');
 
 /** Finds a bucket by name if the caller may list it. */

@@ -14,6 +14,7 @@ import { answerAs } from '../s3/pipeline.ts';
 import type { S3Request } from '../s3/protocol/request.ts';
 import { createWire } from '../s3/wire.ts';
 import { LINK_HEADERS, type SharedObject } from './link-page.ts';
+import { UNAVAILABLE } from './route.ts';
 
 const OBJECTS_PER_PAGE = 200;
 /** Headers of an object that the holder of a link sees. */
@@ -38,7 +39,6 @@ const SENT = [
 ];
 
 export const NO_LINK = problem(404, 'no_such_link', 'This link has ended, or what it opened is gone.');
-const UNAVAILABLE = problem(503, 'unavailable', 'Try again.');
 
 export interface Opened {
   readonly link: ShareLink;

@@ -9,7 +9,7 @@ import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { getQuota, setQuota } from '../engine/actions/quotas.ts';
 import { engineOf } from '../engine/index.ts';
 import type { QuotaSubject } from '../engine/store/quota-store.ts';
-import { contextOf, OPERATOR } from './route.ts';
+import { contextOf, OPERATOR, UNAVAILABLE } from './route.ts';
 
 const limit = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
 const limitsSchema = z
@@ -29,7 +29,6 @@ const quotaSchema = z
   .openapi('StorageQuota');
 
 const NO_QUOTA = problem(404, 'no_such_quota', 'The bucket or user has no quota.');
-const UNAVAILABLE = problem(503, 'unavailable');
 
 type Find = (c: Context<JsonApiEnv>, id: string) => Promise<Result<QuotaSubject, Problem>>;
 

@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { type JsonApiEnv, problemResponses } from '../../shared/json/json-api.ts';
+import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { unguardedEnv } from '../../shared/stores/guarded-database.ts';
 import { createEngineContext } from '../engine/index.ts';
@@ -15,6 +16,9 @@ export const json = <T extends z.ZodType>(schema: T, description: string) => ({
 });
 
 export const body = <T extends z.ZodType>(schema: T) => ({ body: { content: { 'application/json': { schema } } } });
+
+export const NO_BUCKET = problem(404, 'no_such_bucket', 'Bucket not found.');
+export const UNAVAILABLE = problem(503, 'unavailable');
 
 export const count = z.int();
 export const maxSeconds = z.int().min(1).max(300);

@@ -30,7 +30,7 @@ import {
 } from '../engine/store/share-link-store.ts';
 import { mayList, rightsOf } from '../maintenance/job-rights.ts';
 import { type JobCaller, requireJobCaller } from './job-caller.ts';
-import { contextOf } from './route.ts';
+import { contextOf, NO_BUCKET, UNAVAILABLE } from './route.ts';
 
 const ROUTE = { tags: ['storage'], security: [{ bearer: [] }], middleware: authorizeFirst(requireJobCaller) };
 const DAY_MS = 86_400_000;
@@ -44,7 +44,7 @@ const requestSchema = z
     prefix: z.string().max(1_024).optional().openapi({ description: 'Or: the objects whose keys begin with it' }),
     version_id: z.uuid().optional().openapi({ description: 'Of `key`: this version; without it, the newest one' }),
     expires_at: z.iso.datetime({ offset: true }).optional().openapi({ description: 'At most a year. Default: 7 days' }),
-    password: z.string().min(1).max(200).optional().openapi({ description: 'Whoever opens the link must know it' }),
+    password: z.string().min(1).max(200).optional().openapi({ description: 'The link opens only with it' }),
   })
   .refine(({ key, prefix }) => (key === undefined) !== (prefix === undefined), {
     path: ['key'],
@@ -106,9 +106,7 @@ async function findShared(
   const found = await engineOf(context).getBucket(name);
   if (!found.ok) {
     const isMissing = found.error.kind === 'no_such_bucket';
-    return err(
-      isMissing ? problem(404, 'no_such_bucket', 'No such bucket.') : problem(503, 'unavailable', 'Try again.'),
-    );
+    return err(isMissing ? NO_BUCKET : UNAVAILABLE);
   }
   const rights = rightsOf(user, origin, prefix, context.now());
   // Whoever may list the names may share them. What the link then reads is decided for each object, with the user's rights.

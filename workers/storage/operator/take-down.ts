@@ -14,7 +14,7 @@ import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { createEngine } from '../engine/index.ts';
 import type { Bucket, Engine, StoredVersion } from '../engine/model/contract.ts';
-import { OPERATOR } from './route.ts';
+import { NO_BUCKET, OPERATOR, UNAVAILABLE } from './route.ts';
 
 const path = '/v1/storage/buckets/{bucket}/take-down' as const;
 const params = z.object({ bucket: z.string().max(63) });
@@ -27,9 +27,7 @@ const stateSchema = z.object({ taken_down: z.boolean() }).openapi('TakeDown');
 const BUCKET_ACTIONS = { takeDown: 'bucket.take_down', lift: 'bucket.restore' } as const;
 const OBJECT_ACTIONS = { takeDown: 'object.take_down', lift: 'object.restore' } as const;
 
-const NO_BUCKET = problem(404, 'no_such_bucket', 'Bucket not found.');
 const NO_OBJECT = problem(404, 'no_such_object', 'The bucket has no such object or version.');
-const UNAVAILABLE = problem(503, 'unavailable');
 
 interface Target {
   readonly engine: Engine;
