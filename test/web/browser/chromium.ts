@@ -144,7 +144,13 @@ export async function expectAccessible(page: Page, rules?: readonly string[]): P
   const findings = await page.evaluate(async (only) => {
     const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: Finding[] }> } };
     const runOnly = only && { type: 'rule', values: only };
-    return (await axe.run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) })).violations;
+    // The operations of the API are alike, and axe would need half a minute for all of them.
+    const further = [...document.querySelectorAll('article.operation')].slice(20);
+    const places = further.map(() => document.createComment(''));
+    for (const [n, each] of further.entries()) each.replaceWith(places[n] as Comment);
+    const { violations } = await axe.run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) });
+    for (const [n, place] of places.entries()) place.replaceWith(further[n] as Element);
+    return violations;
   }, rules);
   const serious = findings
     .filter((finding) => finding.impact === 'serious' || finding.impact === 'critical')
