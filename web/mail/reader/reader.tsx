@@ -251,11 +251,13 @@ export function Reader({ threadId }: { threadId: string }) {
   const { isOpen, toggle } = useOpen(messages);
   const [areAllShown, setAllShown] = useState(false);
   const draftsId = folderByRole('drafts')?.id;
+  // The folders may arrive after the conversation. Drafts that another program stored are known only by their folder.
+  const isDraft = (message: Message) => message.is_draft || message.folder_id === draftsId;
   useReadMarks(threadId, messages);
   const last = messages?.at(-1);
   const snoozedUntil = messages?.findLast((message) => message.snoozed_until)?.snoozed_until;
   // The message that a reply answers: the last one that is not a draft.
-  const answered = messages?.findLast((message) => message.folder_id !== draftsId) ?? last;
+  const answered = messages?.findLast((message) => !isDraft(message)) ?? last;
   useEffect(() => {
     if (answered) view.set({ messageId: answered.id });
   }, [answered]);
@@ -273,7 +275,7 @@ export function Reader({ threadId }: { threadId: string }) {
       message={message}
       thread={messages ?? []}
       isOpen={isOpen(message.id)}
-      isDraft={message.folder_id === draftsId}
+      isDraft={isDraft(message)}
       onToggle={() => toggle(message.id)}
     />
   );
@@ -321,7 +323,7 @@ export function Reader({ threadId }: { threadId: string }) {
               {outgoing.map((letter) => (
                 <OutgoingLetterView key={letter.id} letter={letter} />
               ))}
-              {answered && answered.folder_id !== draftsId && <ReplyEnd answered={answered} isWritten={isWritten} />}
+              {answered && !isDraft(answered) && <ReplyEnd answered={answered} isWritten={isWritten} />}
             </>
           )}
         </div>
