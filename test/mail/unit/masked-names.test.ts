@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseOwnAddress } from '../../../workers/mail/domain/email-address.ts';
-import { inventMaskedName, isMaskedName } from '../../../workers/mail/domain/masked-name.ts';
+import { inventMaskedName } from '../../../workers/mail/domain/masked-name.ts';
+import { isMaskedName } from '../../../workers/mail/domain/masked-name-form.ts';
 import { isOpen, PENDING_MS, toEffectiveState } from '../../../workers/mail/domain/masked-state.ts';
 
 it('invents names of two words and four digits that are valid addresses and not reserved', () => {

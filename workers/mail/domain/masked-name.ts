@@ -23,6 +23,3 @@ export function inventMaskedName(prefix: string | null): string {
   const start = (prefix || drawWord()).slice(0, PREFIX_LENGTH_MAX);
   return `${start}.${drawWord()}.${String(randomInt(10_000)).padStart(4, '0')}`;
 }
-
-/** Whether an address has the form of a masked one. Addresses of other kinds may have it too. */
-export const isMaskedName = (email: string): boolean => /^[a-z0-9_]{1,50}\.[a-z]{3,8}\.\d{4}@/.test(email);

@@ -24,7 +24,7 @@ import {
 } from '../../checks/index.ts';
 import { type OpenedMessage, openStored } from '../../checks/opened-message.ts';
 import { createCheckDependencies } from '../../checks/production-dependencies.ts';
-import { isMaskedName } from '../../domain/masked-name.ts';
+import { isMaskedName } from '../../domain/masked-name-form.ts';
 import { isHostedDomain } from '../../domains/hosted-domains.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import { parseMessage } from '../../mime/parse.ts';
