@@ -1,6 +1,7 @@
 /** English texts of the settings of mail, of imports and of exports. Words in braces are replaced. */
 
 import { enMailPrograms } from './en-mail-programs.ts';
+import { enMasked } from './en-masked.ts';
 import type { Forms } from './forms.ts';
 
 export const enMailSettings = {
@@ -246,24 +247,7 @@ export const enMailSettings = {
     isYours: '{email} was added.',
     givenUp: '{email} was removed.',
   },
-  masked: {
-    title: 'Addresses to give away',
-    text: 'Give each shop or list an address of its own. It holds nothing of your name, mail to it shows your note, and one click ends it: later mail is refused.',
-    note: 'Where you give it',
-    noteHint: 'Where? Such as “Running shoes shop”',
-    make: 'Make an address',
-    copy: 'Copy',
-    copied: '{email} was copied.',
-    made: '{email} was made.',
-    end: 'End',
-    open: 'Open again',
-    isEnded: 'ended',
-    ended: 'Mail to {email} is refused from now on.',
-    opened: '{email} receives mail again.',
-    noNote: 'No note',
-    noMail: 'no mail yet',
-    lastMail: 'last mail {when}',
-  },
+  masked: enMasked,
   profile: {
     saved: 'Saved.',
     identity: '{email} · since {createdAt}',
