@@ -243,6 +243,9 @@ function Labels({ threadId }: { threadId: string }) {
   );
 }
 
+/** Drafts that another program stored are known only by their folder. The folders may arrive after the conversation. */
+const isDraft = (message: Message): boolean => message.is_draft || message.folder_id === folderByRole('drafts')?.id;
+
 export function Reader({ threadId }: { threadId: string }) {
   const { messages, isMuted, error } = useThread(threadId);
   const outgoing = useOutgoing(messages);
@@ -250,9 +253,6 @@ export function Reader({ threadId }: { threadId: string }) {
   const sentDrafts = new Set(outgoing.map((letter) => letter.body.draft_id));
   const { isOpen, toggle } = useOpen(messages);
   const [areAllShown, setAllShown] = useState(false);
-  const draftsId = folderByRole('drafts')?.id;
-  // The folders may arrive after the conversation. Drafts that another program stored are known only by their folder.
-  const isDraft = (message: Message) => message.is_draft || message.folder_id === draftsId;
   useReadMarks(threadId, messages);
   const last = messages?.at(-1);
   const snoozedUntil = messages?.findLast((message) => message.snoozed_until)?.snoozed_until;
