@@ -233,6 +233,29 @@ it('roles of operators come from a claim, and end with it', async () => {
   });
 });
 
+it('a token of Cloudflare Access signs in, and only a valid one', async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const audience = 'a'.repeat(64);
+  const claims = { iss: provider.issuer, aud: [audience], iat: now, exp: now + 600, sub: 'access-user', type: 'app' };
+  const attempt = async (path: string, given: Record<string, unknown>, key: 'own' | 'foreign' = 'own') => {
+    const token = await provider.sign({ ...claims, ...given }, 'JWT', key);
+    const { body } = await new Visitor(server).post(path, undefined, { 'cf-access-jwt-assertion': token });
+    return body.operator?.role ?? body.code;
+  };
+  const role = { custom: { groups: ['helpdesk'] } };
+  const path = '/v1/operators/access';
+  expect(await attempt(path, role)).toBe('support');
+  expect(await attempt(path, { ...role, aud: ['b'.repeat(64)] })).toBe('sign_in_failed');
+  expect(await attempt(path, { ...role, iss: 'https://evil.test' })).toBe('sign_in_failed');
+  expect(await attempt(path, { ...role, exp: now - 60 })).toBe('sign_in_failed');
+  expect(await attempt(path, role, 'foreign')).toBe('sign_in_failed');
+  expect(await attempt(path, { ...role, sub: '' })).toBe('sign_in_failed');
+  expect(await attempt(path, {})).toBe('no_role');
+  expect(await attempt('/v1/auth/access', { email: 'who@example.test' })).toBe('sign_in_unknown');
+  expect((await new Visitor(server).post('/v1/auth/access')).body.code).toBe('sign_in_failed');
+  expect((await logOut(await provider.sign(claims))).status).toBe(400);
+});
+
 it('a log-out ends sessions, an ended account stops app tokens, and forged or repeated log-outs do nothing', async () => {
   const { visitor, subject, token } = await signInToMail('leaver', { groups: ['tessera-admins'] });
   await visitor.signIn('confirm', subject);
@@ -288,7 +311,17 @@ it('a log-out ends sessions, an ended account stops app tokens, and forged or re
   await until('the checks', async () => ((await isOpen(app)) === 200 && (await isOperator()) === 200) || undefined);
   provider.accounts.delete(subject);
   await server.stop();
-  await server.start({ ...provider.vars, OIDC_ROLES: 'tessera-admins=admin', CLOCK_OFFSET_SECONDS: '7400' });
+  await server.start({ ...provider.vars, PASSWORDS: 'off', CLOCK_OFFSET_SECONDS: '7400' });
   await until('the end', async () => ((await isOpen(app)) === 401 && (await isOperator()) === 401) || undefined);
   expect(await isOpen(back.token)).toBe(401);
+
+  // Passwords are off now. The way back in is ROOT_TOKEN.
+  const refused = async (path: string, body: unknown) => (await server.call('POST', path, body, null)).body.code;
+  const login = { email: 'leaver@example.test', password: 'correct horse battery' };
+  expect(await refused('/v1/auth/login', login)).toBe('passwords_off');
+  expect(await refused('/v1/auth/register', { ...login, name: 'x' })).toBe('passwords_off');
+  expect(await refused('/v1/auth/forgot', { email: login.email })).toBe('passwords_off');
+  expect(await refused('/v1/auth/reset', { token: 'rst_x', password: login.password })).toBe('passwords_off');
+  expect(await refused('/v1/operators/login', { login: 'x', password: 'x' })).toBe('passwords_off');
+  expect((await server.call('GET', '/v1/operators')).status).toBe(200);
 });

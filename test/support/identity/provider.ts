@@ -86,10 +86,14 @@ const toConfiguration = (appUrl: string, key: Key, accounts: ReadonlyMap<string,
   },
 });
 
-/** Starts a provider. @param appUrl URL of Tessera, which must be known before it starts. */
-export async function startProvider(appUrl: string): Promise<TestProvider> {
+/**
+ * Starts a provider.
+ * @param appUrl URL of Tessera, which must be known before it starts.
+ * @param host `localhost` makes it another site than Tessera's, for cookies.
+ */
+export async function startProvider(appUrl: string, host = '127.0.0.1'): Promise<TestProvider> {
   const port = await freePort();
-  const issuer = `http://127.0.0.1:${port}`;
+  const issuer = `http://${host}:${port}`;
   const keys = { own: await makeKey('own'), foreign: await makeKey('own'), rotated: await makeKey('rotated') };
   const accounts = new Map<string, Claims>();
   const provider = new Provider(issuer, toConfiguration(appUrl, keys.own, accounts));
@@ -145,7 +149,7 @@ export async function startProvider(appUrl: string): Promise<TestProvider> {
     if (context.path === '/cdn-cgi/access/certs') context.body = { keys: [toPublic(keys.own.jwk)] };
   });
   const server = createServer(provider.callback());
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
   return self;
 }
 

@@ -1,5 +1,5 @@
 /** The settings of the sign-in with the account of a company, a part of `settings-schema.ts`. */
-import { choice, flag, hostname, number, text } from './setting-types.ts';
+import { choice, hostname, number, text } from './setting-types.ts';
 
 const GROUP = 'Sign-in';
 
@@ -123,11 +123,11 @@ export const signInSettings = {
     meaning:
       'Time between two checks of an account with its refresh token. If the provider refuses, sessions, app tokens and roles stop.',
   }),
-  PASSWORDS: flag({
+  PASSWORDS: choice(['on', 'off'], {
     group: GROUP,
-    fallback: true,
+    fallback: 'on',
     meaning:
-      'Whether passwords of people and operators log in. With `false`, only the provider, passkeys and app tokens do, and ROOT_TOKEN.',
+      'Whether passwords of people and operators log in. With `off`, only the provider, passkeys and app tokens do, and ROOT_TOKEN.',
   }),
   ACCESS_ISSUER: text(
     {
