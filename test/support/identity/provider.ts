@@ -1,3 +1,4 @@
+/// <reference path="./oidc-provider.d.ts" />
 /**
  * A real OpenID Connect provider (`oidc-provider`) on loopback, for tests. Its accounts can be changed and ended, and what it answers
  * can be falsified on the way out.

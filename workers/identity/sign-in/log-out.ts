@@ -3,9 +3,11 @@
  * ended. The person's sessions end at once. Whether the account ended shows its refresh token, which is checked then: app tokens of a
  * person who only logged out go on.
  */
+import { recordSystemAudit } from '../../shared/audit/audit.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
+import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { hashSecret } from '../secrets/one-time-secrets.ts';
 import { createOperatorStore } from '../store/operator-store.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
@@ -37,6 +39,9 @@ export async function logOut(env: Env, token: string, now: number): Promise<Resu
     await store.update(row, { checkAt });
     if (row.kind === 'user') await endCredentials(row.ownerId, { kind: 'session' }, env);
     else await createOperatorStore(env.DIRECTORY).deleteSessionsOf(row.ownerId);
+    const target = { type: row.kind, id: row.ownerId } as const;
+    const entry = { at: now, id: crypto.randomUUID(), action: 'sign_in.log_out', target, details: {} } as const;
+    await recordSystemAudit(row.kind === 'user' ? userDatabaseOf(env, row.ownerId) : env.DIRECTORY, entry);
   }
   return store.listOfSubject(settingsOf(env).OIDC_ISSUER, subject.value).then(ok);
 }

@@ -23,7 +23,7 @@ export const readPairs = (value: string): (readonly [string, string])[] =>
     .filter((pair) => pair !== '')
     .map((pair) => {
       const at = pair.lastIndexOf('=');
-      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const;
+      return [pair.slice(0, Math.max(at, 0)).trim(), pair.slice(at + 1).trim()] as const;
     });
 
 const arePairs = (value: string, what: RegExp): boolean =>
