@@ -5,7 +5,7 @@ import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem }
 import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
-import { authorizeFirst, requireIdentityAdmin } from '../callers/guards.ts';
+import { authorizeFirst, requireIdentityAdmin, requireOperator } from '../callers/guards.ts';
 import { createSignInStore, type SignInRow } from '../store/sign-in-store.ts';
 import { findUserById } from '../users/users.ts';
 import { OIDC_OFF } from './provider.ts';
@@ -59,6 +59,7 @@ export function addSignInBindings(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...ADMIN,
+      middleware: authorizeFirst(requireOperator),
       method: 'get',
       path,
       operationId: 'listUserSignIns',
