@@ -2,10 +2,12 @@
 import { allowJson, createRoutes } from '../shared/json/json-api.ts';
 import { addImap } from './imap/index.ts';
 import { addJmap } from './jmap/index.ts';
+import { addMcp } from './mcp/index.ts';
 import { addAccountAddresses } from './routes/account-addresses.ts';
 import { addAccountRestores } from './routes/account-restores.ts';
 import { addAccounts } from './routes/accounts.ts';
 import { addAddressForwards } from './routes/address-forwards.ts';
+import { addAgents } from './routes/agents.ts';
 import { addAuth } from './routes/auth.ts';
 import { addAutoconfig } from './routes/autoconfig.ts';
 import { addComplaints } from './routes/complaints.ts';
@@ -94,6 +96,8 @@ addSendingState(mailApi);
 addDomains(mailApi);
 addQuarantine(mailApi);
 addJmap(mailApi);
+addMcp(mailApi);
+addAgents(mailApi);
 addImap(mailApi);
 addAutoconfig(mailApi);
 

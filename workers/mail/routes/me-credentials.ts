@@ -1,6 +1,6 @@
 /** Routes under `/v1/me` for app tokens and additional addresses. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
+import { AGENT_SCOPES, createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
 import { recordAudit, toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
@@ -92,18 +92,22 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       method: 'post',
       path: '/v1/me/tokens',
       operationId: 'createOwnToken',
-      summary: 'Create a token with the scope mail; it is shown only once',
+      summary: 'Create an app token, or the token of an agent; it is shown only once',
+      description:
+        'Without scopes: an app token with the scope mail. With scopes of an agent, the token opens /v1/mcp and nothing else. `mail:send` sends without asking only to the addresses of /v1/me/agent-recipients. `mail:codes` shows sign-in codes and reset links, with which an agent could take over accounts elsewhere.',
       request: jsonBody(
         z.strictObject({
           ...CONFIRMATION,
           name: nameSchema,
           expires_at: z.iso.datetime({ offset: true }).optional(),
+          scopes: z.array(z.enum(AGENT_SCOPES)).min(1).optional(),
         }),
       ),
       responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 409, 429, 503) },
     }),
     async (c) => {
-      const { name, expires_at, ...given } = c.req.valid('json');
+      const { name, expires_at, scopes: asked, ...given } = c.req.valid('json');
+      const scopes = asked ? [...new Set(asked)] : (['mail'] as const);
       const caller = await requireConfirmed(c, given);
       if (!caller.ok) return sendProblem(c, caller.error);
       const now = createClock(c.env)();
@@ -114,13 +118,13 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       const made = await createUserToken(
         c.env,
         userId,
-        { name, expiresAt },
+        { name, expiresAt, scopes },
         now,
-        (id) => toAuditRow(c, 'token.create', { type: 'token', id }, { scopes: 'mail', expires_at }),
+        (id) => toAuditRow(c, 'token.create', { type: 'token', id }, { scopes: scopes.join(' '), expires_at }),
         (id) => keepToken(c.env, userId, id, expiresAt),
       );
       if (!made.ok) return sendProblem(c, made.error);
-      noticeOwner(c, userId, 'token');
+      noticeOwner(c, userId, asked ? 'agent' : 'token');
       return c.json({ ...toTokenJson(made.value), token: made.value.token }, 201);
     },
   );
