@@ -71,9 +71,20 @@ describe('the scopes of an agent', () => {
     await using reader = await connectAgent(server, token);
     const { tools } = await reader.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(
-      ['get_attachment', 'get_message', 'get_thread', 'list_changes', 'list_folders', 'search', 'trace', 'whoami'].sort(),
+      [
+        'get_attachment',
+        'get_message',
+        'get_thread',
+        'list_changes',
+        'list_folders',
+        'search',
+        'trace',
+        'whoami',
+      ].sort(),
     );
-    expect(tools.every(({ annotations }) => annotations?.readOnlyHint && annotations.destructiveHint === false)).toBe(true);
+    expect(tools.every(({ annotations }) => annotations?.readOnlyHint && annotations.destructiveHint === false)).toBe(
+      true,
+    );
     expect(await reader.call('whoami')).toContain(ann.email);
     await expect(reader.call('draft', { to: ['x@far.test'], body: 'x' })).rejects.toThrow(/draft/);
     const { data } = (await callAs(ann, 'GET', '/v1/me/tokens?limit=200')).body;
@@ -91,7 +102,10 @@ describe('the scopes of an agent', () => {
 
 describe('a draft of an agent', () => {
   it('waits until the person approves these recipients and these bytes, in a session', async () => {
-    await using agent = await connectAgent(server, await makeAgentToken(server, ann, ['mail:read', 'mail:draft', 'mail:send']));
+    await using agent = await connectAgent(
+      server,
+      await makeAgentToken(server, ann, ['mail:read', 'mail:draft', 'mail:send']),
+    );
     const asked = await deliver('Carl <carl@far.test>', 'Lunch?', 'Shall we meet on Friday?');
     const id = idOf(await agent.call('draft', { reply_to_message_id: asked, body: 'Yes, gladly.' }));
     expect(await agent.call('send_draft', { draft_id: id })).toContain('waits');
@@ -134,7 +148,10 @@ describe('a draft of an agent', () => {
   it('leaves at once only with mail:send, and only if the person listed every recipient', async () => {
     await confirmSession(server, ann.token);
     expect((await callAs(ann, 'PUT', '/v1/me/agent-recipients', { emails: ['Boss@far.test'] })).status).toBe(200);
-    await using agent = await connectAgent(server, await makeAgentToken(server, ann, ['mail:read', 'mail:draft', 'mail:send']));
+    await using agent = await connectAgent(
+      server,
+      await makeAgentToken(server, ann, ['mail:read', 'mail:draft', 'mail:send']),
+    );
     const mail = { subject: `Report ${crypto.randomUUID()}`, body: 'Done.' };
     const mixed = idOf(await agent.call('draft', { ...mail, to: ['boss@far.test'], cc: ['eve@far.test'] }));
     expect(await agent.call('send_draft', { draft_id: mixed })).toContain('waits');
@@ -168,7 +185,15 @@ it('withholds machine-made mail of strangers in every tool, and no search finds 
   expect(answers[0]).toContain('WITHHELD');
   expect(answers[0]).toContain('no-reply@bank.test');
   expect(answers[3]).toContain(id);
-  for (const query of [word, '482913', '48*', `subject:${word}`, `"${word}"`, `-zzz from:no-reply@bank.test`, `zzz OR 48*`])
+  for (const query of [
+    word,
+    '482913',
+    '48*',
+    `subject:${word}`,
+    `"${word}"`,
+    `-zzz from:no-reply@bank.test`,
+    `zzz OR 48*`,
+  ])
     expect(await agent.call('search', { query }), query).not.toContain(id);
   await using trusted = await connectAgent(server, await makeAgentToken(server, ann, ['mail:read', 'mail:codes']));
   expect(await trusted.call('get_message', { message_id: id })).toContain('482913');
