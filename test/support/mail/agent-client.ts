@@ -21,7 +21,9 @@ export async function makeAgentToken(server: TestServer, user: MailUser, scopes:
 export async function connectAgent(server: TestServer, token: string): Promise<AgentClient> {
   const client = new Client({ name: 'test', version: '1' });
   const headers = { authorization: `Bearer ${token}` };
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/v1/mcp`), { requestInit: { headers } }));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${server.url}/v1/mcp`), { requestInit: { headers } }),
+  );
   return {
     client,
     async call(name, args = {}) {

@@ -25,6 +25,7 @@ export async function answerMcp(
   const handler = createMcpHandler(() => createServer(agent, recordCall), {
     responseMode: 'json',
     keepAliveMs: 0,
+    maxSubscriptions: 0,
     onerror: (error) => logError('mcp_failed', error),
   });
   return handler.fetch(request, { parsedBody: body });

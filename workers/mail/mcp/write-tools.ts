@@ -1,6 +1,8 @@
 /** Tools that write drafts, ask to send them, and sort mail. None erases, and none moves mail to Trash or Junk. */
 import { z } from '@hono/zod-openapi';
 import type { Draft, DraftContent } from '../../../durable-objects/mail/contract/drafts.ts';
+import { admitAction } from '../../identity/index.ts';
+import { toVisibleLine, toVisibleText } from '../domain/foreign-text.ts';
 import { HIDDEN_RECIPIENT } from '../domain/written-fields.ts';
 import { lineSchema } from '../schemas/draft.ts';
 import { labelSchema } from '../schemas/message.ts';
@@ -13,6 +15,15 @@ import { listRecipients, sendRevision, setWaiting } from './waiting.ts';
 const RECIPIENTS_MAX = 50;
 const BODY_LENGTH_MAX = 100_000;
 const MESSAGES_MAX = 50;
+
+/** Drafts and requests to send of all agents of an account. */
+const WRITES = { max: 120, windowMs: 3_600_000 };
+
+async function admitWrite({ env, user, now }: Agent): Promise<void> {
+  const admitted = await admitAction(env, 'agent write', user.userId, WRITES, now);
+  if (!admitted.ok)
+    throw new ToolError(`Agents of an account write at most ${WRITES.max} times an hour. Try again later.`);
+}
 
 const idSchema = z.string().min(1).max(100);
 const emailSchema = z.email().max(254).toLowerCase();
@@ -33,6 +44,7 @@ export const draft = tool({
     body: z.string().max(BODY_LENGTH_MAX),
   }),
   run: async (agent, { draft_id, reply_to_message_id, to, cc, subject, body }) => {
+    await admitWrite(agent);
     const reply = reply_to_message_id === undefined ? null : await readReply(agent, reply_to_message_id);
     const toAddresses = (emails: readonly string[]) => emails.map((email) => ({ name: '', email }));
     const content: DraftContent = {
@@ -40,8 +52,9 @@ export const draft = tool({
       to: toAddresses(to ?? reply?.to ?? []),
       cc: toAddresses(cc),
       bcc: [],
-      subject: subject ?? reply?.subject ?? '',
-      body,
+      // The person must see all that will leave.
+      subject: toVisibleLine(subject ?? reply?.subject ?? '', 500),
+      body: toVisibleText(body),
       html: null,
       attachmentIds: [],
       inReplyTo: reply?.inReplyTo ?? null,
@@ -97,6 +110,7 @@ export const sendDraft = tool({
     'Asks to send a draft of an agent. It waits until the person reads and approves it in the web app. With the scope mail:send it leaves at once, if the person listed every recipient.',
   input: z.strictObject({ draft_id: idSchema }),
   run: async (agent, { draft_id }) => {
+    await admitWrite(agent);
     const { env, user } = agent;
     const found = await readAgentDraft(agent, draft_id);
     const recipients = listRecipients(found.content);
