@@ -64,7 +64,7 @@ export function withholdSecrets(text: string, subject = ''): WithheldText {
   for (const { 0: code, index } of plain.matchAll(CODES)) {
     const before = plain.slice(Math.max(0, index - BEFORE), index);
     const after = plain.slice(index + code.length, index + code.length + AFTER);
-    if (!isOther(code, before, after) && isCode(code, before, after, subject, isAccount)) secrets.add(code);
+    if (!isOther(code, before, after) && isCode({ code, before, after }, subject, isAccount)) secrets.add(code);
   }
   return { text: maskAll(text, secrets), secrets: [...secrets] };
 }
@@ -77,7 +77,13 @@ const isSecretLink = (link: string, isAccount: boolean): boolean => {
 /** A word in a sentence ("password for your account") is no password. */
 const isPassword = (word: string): boolean => /\d|[!#$%&*+=?^_~]/.test(word.slice(0, -1)) || /[a-z][A-Z]/.test(word);
 
-function isCode(code: string, before: string, after: string, subject: string, isAccount: boolean): boolean {
+interface Place {
+  readonly code: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+function isCode({ code, before, after }: Place, subject: string, isAccount: boolean): boolean {
   const line = before.slice(before.lastIndexOf('\n') + 1);
   const rest = after.slice(0, after.search(/\n|$/));
   if (OTHER_NUMBERS.test(`${line}${code}${rest}`.slice(-200))) return false;

@@ -57,7 +57,7 @@ async function answer(c: Context<JsonApiEnv>, user: UserPrincipal, body: unknown
   });
   const request = new Request(c.req.url, { method: 'POST', headers: c.req.raw.headers });
   return answerMcp(request, body, agent, (name) =>
-    recordHourlyAudit(c, 'agent.call', { type: 'user', id: user.userId }, { tool: name }, name),
+    recordHourlyAudit(c, 'agent.call', { type: 'user', id: user.userId }, { tool: name }),
   );
 }
 

@@ -86,6 +86,29 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       });
     },
   );
+  addCreateToken(api);
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'delete',
+      path: '/v1/me/tokens/{token_id}',
+      operationId: 'deleteOwnToken',
+      summary: 'Revoke a token',
+      request: { params: z.object({ token_id: z.string().max(100) }) },
+      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404, 503) },
+    }),
+    async (c) => {
+      const caller = await requireSession(c);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const { token_id } = c.req.valid('param');
+      const audit = toAuditRow(c, 'token.delete', { type: 'token', id: token_id });
+      const isGone = await deleteUserToken(c.env, caller.value.userId, token_id, audit);
+      return isGone ? c.body(null, 204) : sendProblem(c, NOT_FOUND);
+    },
+  );
+}
+
+function addCreateToken(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
       ...SESSION_ROUTE,
@@ -126,25 +149,6 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       if (!made.ok) return sendProblem(c, made.error);
       noticeOwner(c, userId, asked ? 'agent' : 'token');
       return c.json({ ...toTokenJson(made.value), token: made.value.token }, 201);
-    },
-  );
-  api.openapi(
-    createRoute({
-      ...SESSION_ROUTE,
-      method: 'delete',
-      path: '/v1/me/tokens/{token_id}',
-      operationId: 'deleteOwnToken',
-      summary: 'Revoke a token',
-      request: { params: z.object({ token_id: z.string().max(100) }) },
-      responses: { 204: { description: 'Revoked' }, ...problemResponses(401, 403, 404, 503) },
-    }),
-    async (c) => {
-      const caller = await requireSession(c);
-      if (!caller.ok) return sendProblem(c, caller.error);
-      const { token_id } = c.req.valid('param');
-      const audit = toAuditRow(c, 'token.delete', { type: 'token', id: token_id });
-      const isGone = await deleteUserToken(c.env, caller.value.userId, token_id, audit);
-      return isGone ? c.body(null, 204) : sendProblem(c, NOT_FOUND);
     },
   );
 }

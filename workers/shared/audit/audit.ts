@@ -193,18 +193,20 @@ const HOUR_MS = 3_600_000;
 
 /**
  * Records the first action of its kind in an hour, for actions that may come often.
- * @param kind what counts as one kind beside the actor, such as the name of a tool.
+ * @param details each value of them is a kind of its own, such as the name of a tool.
  */
 export async function recordHourlyAudit(
   c: Context<JsonApiEnv>,
   action: AuditAction,
   target: AuditTarget,
   details: AuditDetails,
-  kind: string,
 ): Promise<void> {
   const row = toAuditRow(c, action, target, details);
   const at = row.at - (row.at % HOUR_MS);
-  const entryId = createHash('sha256').update([at, row.actorId, action, kind].join('\n')).digest('hex').slice(0, 32);
+  const entryId = createHash('sha256')
+    .update(JSON.stringify([at, row.actorId, action, details]))
+    .digest('hex')
+    .slice(0, 32);
   await createAuditStore(userDatabaseOf(c.env, userOf(row))).insertOnce({ ...row, at, entryId });
 }
 

@@ -5,10 +5,10 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
-import { approveWaiting, declineWaiting, listWaiting, type WaitingDraft } from '../mcp/waiting.ts';
+import { CONFIRMATION, requireConfirmed, requireSession, SESSION_ROUTE } from '../routes/confirmed.ts';
+import { callMailbox, toTime } from '../routes/route.ts';
 import { agentRecipientsSchema, approvalSchema, waitingSchema } from '../schemas/agent.ts';
-import { CONFIRMATION, requireConfirmed, requireSession, SESSION_ROUTE } from './confirmed.ts';
-import { callMailbox, toTime } from './route.ts';
+import { approveWaiting, declineWaiting, listWaiting, type WaitingDraft } from './waiting.ts';
 
 const params = z.object({ draft_id: z.string().max(100) });
 
