@@ -2,6 +2,7 @@
 
 import { enAgents } from './en-agents.ts';
 import { enMailPrograms } from './en-mail-programs.ts';
+import { enMailPulls } from './en-mail-pulls.ts';
 import { enMasked } from './en-masked.ts';
 import type { Forms } from './forms.ts';
 
@@ -282,6 +283,7 @@ export const enMailSettings = {
     loading: 'Loading…',
   },
   programs: enMailPrograms,
+  pulls: enMailPulls,
   transfer: {
     cutOff: 'The download was interrupted: {error}',
     mailboxFull: 'The mailbox is full.',

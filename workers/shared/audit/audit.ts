@@ -89,6 +89,8 @@ export const AUDIT_ACTIONS = [
   'player.erase',
   'policy.delete',
   'policy.set',
+  'pull.end',
+  'pull.start',
   'quarantine.delete',
   'quarantine.read',
   'quarantine.release',
