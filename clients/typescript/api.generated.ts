@@ -108,6 +108,10 @@ export interface Token {
     | "objects:read"
     | "objects:write"
     | "mail"
+    | "mail:read"
+    | "mail:draft"
+    | "mail:send"
+    | "mail:codes"
     | "inbound"
     | "bridge"
     | "admin"
@@ -2490,6 +2494,39 @@ export interface JmapUpload {
   size: number;
 }
 
+export type McpAnswer = Record<string, any>;
+
+export interface WaitingMessage {
+  id: string;
+  /** The token of the agent that asks. */
+  token_id: string;
+  waiting_since: string;
+  /** null: the address of the account. */
+  from: string | null;
+  to: string[];
+  cc: string[];
+  subject: string;
+  body: string;
+  file_names: string[];
+  /** Hash of the message. Any change of the draft makes another one. */
+  sha256: string;
+}
+
+export interface Approval {
+  /**
+   * @maxItems 1000
+   * @minItems 1
+   */
+  recipients: string[];
+  /** @pattern ^[0-9a-f]{64}$ */
+  sha256: string;
+}
+
+export interface AgentRecipients {
+  /** @maxItems 100 */
+  emails: string[];
+}
+
 export interface ImapAccount {
   user_id: string;
   address: string;
@@ -3144,6 +3181,10 @@ export namespace V1 {
         | "objects:read"
         | "objects:write"
         | "mail"
+        | "mail:read"
+        | "mail:draft"
+        | "mail:send"
+        | "mail:codes"
         | "inbound"
         | "bridge"
         | "admin"
@@ -3830,6 +3871,10 @@ export namespace V1 {
         | "address.delete"
         | "address_forward.delete"
         | "address_forward.update"
+        | "agent.call"
+        | "agent_message.approve"
+        | "agent_message.decline"
+        | "agent_recipients.set"
         | "audit.prune"
         | "board.delete"
         | "board.put"
@@ -6461,10 +6506,10 @@ export namespace V1 {
   }
 
   /**
-   * No description
+   * @description Without scopes: an app token with the scope mail. With scopes of an agent, the token opens /v1/mcp and nothing else. `mail:send` sends without asking only to the addresses of /v1/me/agent-recipients. `mail:codes` shows sign-in codes and reset links, with which an agent could take over accounts elsewhere.
    * @tags mail
    * @name CreateOwnToken
-   * @summary Create a token with the scope mail; it is shown only once
+   * @summary Create an app token, or the token of an agent; it is shown only once
    * @request POST:/v1/me/tokens
    * @secure
    */
@@ -6487,6 +6532,8 @@ export namespace V1 {
       name: string;
       /** @format date-time */
       expires_at?: string;
+      /** @minItems 1 */
+      scopes?: ("mail:read" | "mail:draft" | "mail:send" | "mail:codes")[];
     };
     export type RequestHeaders = {};
     export type ResponseBody = NewAppToken;
@@ -9249,6 +9296,118 @@ export namespace V1 {
   }
 
   /**
+   * @description Requires the token of an agent (scopes mail:read, mail:draft, mail:send, mail:codes). Sessions and app tokens are refused.
+   * @tags mail
+   * @name CallMcp
+   * @summary Mail for agents: the Model Context Protocol, stateless
+   * @request POST:/v1/mcp
+   * @secure
+   */
+  export namespace CallMcp {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = object;
+    export type RequestHeaders = {};
+    export type ResponseBody = McpAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListWaitingMessages
+   * @summary List messages that agents ask to send, with recipients and text as they will leave
+   * @request GET:/v1/me/waiting-messages
+   * @secure
+   */
+  export namespace ListWaitingMessages {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = WaitingMessage[];
+  }
+
+  /**
+   * @description Names the recipients and the hash of the message that the person saw. If either differs, nothing is sent.
+   * @tags mail
+   * @name ApproveWaitingMessage
+   * @summary Send a message of an agent, exactly as it was listed
+   * @request POST:/v1/me/waiting-messages/{draft_id}/send
+   * @secure
+   */
+  export namespace ApproveWaitingMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      draftId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = Approval;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      id: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name DeclineWaitingMessage
+   * @summary Refuse to send a message of an agent; it stays a draft
+   * @request DELETE:/v1/me/waiting-messages/{draft_id}
+   * @secure
+   */
+  export namespace DeclineWaitingMessage {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      draftId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetAgentRecipients
+   * @summary Addresses to which agents with the scope mail:send send without asking
+   * @request GET:/v1/me/agent-recipients
+   * @secure
+   */
+  export namespace GetAgentRecipients {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = AgentRecipients;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name SetAgentRecipients
+   * @summary Set the addresses to which agents with the scope mail:send send without asking
+   * @request PUT:/v1/me/agent-recipients
+   * @secure
+   */
+  export namespace SetAgentRecipients {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = AgentRecipients & {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = AgentRecipients;
+  }
+
+  /**
    * No description
    * @tags mail
    * @name GetImapAccount
@@ -9472,6 +9631,6 @@ export namespace V1 {
     export type RequestQuery = {};
     export type RequestBody = never;
     export type RequestHeaders = {};
-    export type ResponseBody = Record<string, any>;
+    export type ResponseBody = McpAnswer;
   }
 }

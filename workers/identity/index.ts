@@ -13,6 +13,7 @@ export { recordUse } from './callers/credential-use.ts';
 export {
   authorizeFirst,
   authorizeWithRead,
+  requireAgent,
   requireMailClient,
   requireMailUser,
   requireMailUserStill,
@@ -68,7 +69,7 @@ export {
 } from './login/second-factor.ts';
 export { operatorSecrets } from './operators/operators.ts';
 export type { PolicyDocument, Principal, RootPrincipal, Scope, ServicePrincipal, UserPrincipal } from './principal.ts';
-export { isOperator } from './principal.ts';
+export { AGENT_SCOPES, type AgentScope, isOperator } from './principal.ts';
 export {
   findUnrevoked,
   forgetProven,

@@ -6,7 +6,21 @@ import type { PolicyDocument } from './domain/policy.ts';
 
 export type { PolicyDocument } from './domain/policy.ts';
 
-export const SCOPES = ['scores:write', 'objects:read', 'objects:write', 'mail', 'inbound', 'bridge', 'admin'] as const;
+/** Scopes of the token of an agent. They open `/v1/mcp` and nothing else. */
+export const AGENT_SCOPES = ['mail:read', 'mail:draft', 'mail:send', 'mail:codes'] as const;
+export type AgentScope = (typeof AGENT_SCOPES)[number];
+export const isAgentScope = (scope: string): scope is AgentScope => AGENT_SCOPES.some((each) => each === scope);
+
+export const SCOPES = [
+  'scores:write',
+  'objects:read',
+  'objects:write',
+  'mail',
+  ...AGENT_SCOPES,
+  'inbound',
+  'bridge',
+  'admin',
+] as const;
 /** Form of the scopes of one board: reading it although it is not public, and posting its scores. */
 export const BOARD_SCOPE = /^board:[a-z0-9-]{1,32}:(?:read|write)$/;
 /** Form of the scopes of one bucket, for a token of a user. */

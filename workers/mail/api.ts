@@ -2,6 +2,8 @@
 import { allowJson, createRoutes } from '../shared/json/json-api.ts';
 import { addImap } from './imap/index.ts';
 import { addJmap } from './jmap/index.ts';
+import { addMcp } from './mcp/index.ts';
+import { addAgents } from './mcp/person-routes.ts';
 import { addAccountAddresses } from './routes/account-addresses.ts';
 import { addAccountRestores } from './routes/account-restores.ts';
 import { addAccounts } from './routes/accounts.ts';
@@ -100,6 +102,8 @@ addSendingState(mailApi);
 addDomains(mailApi);
 addQuarantine(mailApi);
 addJmap(mailApi);
+addMcp(mailApi);
+addAgents(mailApi);
 addImap(mailApi);
 addAutoconfig(mailApi);
 

@@ -34,6 +34,16 @@ export interface DraftContent {
   readonly forwardOf?: string | null;
   /** Why the message came back to Drafts: the words of the check that refused it. The next save removes it. */
   readonly refusal?: string | null;
+  /** Set while the draft is as an agent wrote it. The next save by the person removes it. */
+  readonly agent?: AgentMark;
+}
+
+/** What an agent did with a draft. */
+export interface AgentMark {
+  /** Id of the agent's token. */
+  readonly tokenId: string;
+  /** Time at which the agent asked to send it, in milliseconds since 1970; null if it did not. */
+  readonly waitingSince: number | null;
 }
 
 export interface Draft {

@@ -11,6 +11,8 @@ export interface MailboxSettings {
   readonly vacation: VacationSettings | null;
   /** Identities of JMAP: the settings that clients made for each address, and the identities that clients added. */
   readonly identities: readonly StoredIdentity[];
+  /** Addresses in lower case to which an agent with the scope `mail:send` sends without asking; absent for none. */
+  readonly agentRecipients?: readonly string[];
 }
 
 export interface StoredIdentity {

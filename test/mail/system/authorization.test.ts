@@ -359,18 +359,23 @@ describe('every route', () => {
     const user = `/v1/iam/users/${victim.ids.user_id}`;
     const { token: game } = (await server.call('POST', '/v1/iam/tokens', { name: 'game', scopes: ['scores:write'] }))
       .body;
+    const ofAgent = { name: 'agent', scopes: ['mail:read'], user_id: victim.ids.user_id };
+    const { token: agent } = (await server.call('POST', '/v1/iam/tokens', ofAgent)).body;
     const { access_key_id } = (await server.call('POST', `${user}/access-keys`, {})).body;
     const policy = { Version: '2012-10-17', Statement: [{ Effect: 'Allow', Action: 's3:*', Resource: '*' }] };
     expect((await server.call('PUT', `${user}/policies/${victim.ids.name}`, policy)).status).toBe(204);
     const points = { user_id: victim.ids.user_id, points: 5 };
     expect((await server.call('POST', '/v1/scores', points, game)).status).toBe(200);
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    expect((await server.call('POST', '/v1/mcp', ping, agent)).status).toBeLessThan(500);
     const before = await operatorSnapshot();
     const wrong: string[] = [];
     for (const route of [...openRoutes, ...routes, ...otherRoutes]) {
       if (nameOf(route) === CALLBACK) continue;
       const isOfUser = /"(?:session|basic)"/.test(JSON.stringify(route.operation.security ?? []));
       const isOfGame = OF_GAME.test(nameOf(route));
-      const token = isOfUser ? victim.token : isOfGame ? game : server.rootToken;
+      const ofProgram = isOfGame ? game : nameOf(route) === 'POST /v1/mcp' ? agent : server.rootToken;
+      const token = isOfUser ? victim.token : ofProgram;
       const query = { no_such_parameter: '1' };
       const { status, text } = await attempt(route, token, { ...victim.ids, access_key_id }, undefined, query);
       const isNamed = text.includes('{"path":"no_such_parameter","message":"unknown query parameter"}');

@@ -18,6 +18,7 @@ import { OwnAddresses } from './own-addresses.tsx';
 
 const t = mailSettingsTexts.profile;
 
+const Agents = lazy(() => import('./agents.tsx').then((module) => ({ default: module.Agents })));
 const Contacts = lazy(() => import('./contacts.tsx').then((module) => ({ default: module.Contacts })));
 const Devices = lazy(() => import('./devices.tsx').then((module) => ({ default: module.Devices })));
 const Filters = lazy(() => import('./filters.tsx').then((module) => ({ default: module.Filters })));
@@ -148,6 +149,7 @@ const TABS = [
   ['senders', t.tabs.senders, Senders],
   ['vacation', t.tabs.vacation, VacationForm],
   ['devices', t.tabs.devices, Devices],
+  ['agents', t.tabs.agents, Agents],
   ['security', t.tabs.security, Security],
   ['transfer', t.tabs.transfer, Transfer],
 ] as const;

@@ -1,5 +1,6 @@
 /** English texts of the settings of mail, of imports and of exports. Words in braces are replaced. */
 
+import { enAgents } from './en-agents.ts';
 import { enMailPrograms } from './en-mail-programs.ts';
 import { enMailPulls } from './en-mail-pulls.ts';
 import { enMasked } from './en-masked.ts';
@@ -253,6 +254,7 @@ export const enMailSettings = {
     isYours: '{email} was added.',
     givenUp: '{email} was removed.',
   },
+  agents: enAgents,
   masked: enMasked,
   profile: {
     saved: 'Saved.',
@@ -277,6 +279,7 @@ export const enMailSettings = {
       senders: 'Senders',
       vacation: 'Away',
       devices: 'Devices',
+      agents: 'Agents',
       security: 'Security',
       transfer: 'Import and export',
     },

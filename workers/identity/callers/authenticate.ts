@@ -7,7 +7,7 @@ import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
 import { findDatabase } from '../../shared/stores/directories.ts';
 import type { OperatorRole } from '../domain/operator-roles.ts';
-import { BOARD_SCOPE, type Principal, type Scope, type UserPrincipal } from '../principal.ts';
+import { BOARD_SCOPE, isAgentScope, type Principal, type Scope, type UserPrincipal } from '../principal.ts';
 import { findInPrimary, findUnrevoked } from '../revocations.ts';
 import { hashToken, homeOfSecret, readKeptUser } from '../secrets/credentials.ts';
 import { createOperatorStore } from '../store/operator-store.ts';
@@ -48,8 +48,9 @@ export async function authenticateBearer(
     if (database === null) return err({ kind: 'invalid_credential' });
     const known = await findUnrevoked(database, hash, find, isForBoards, waitUntil);
     if (known?.expiresAt && known.expiresAt <= now) return err({ kind: 'invalid_credential' });
-    // A revoked `admin` token must stop working at once, so the primary is asked for it.
-    const found = known?.scopes.includes('admin') ? await findInPrimary(database, find) : known;
+    // A revoked token of an operator or of an agent must stop working at once, so the primary is asked for it.
+    const mustBeNew = known?.scopes.some((scope) => scope === 'admin' || isAgentScope(scope)) ?? false;
+    const found = mustBeNew ? await findInPrimary(database, find) : known;
     if (!found) return err({ kind: 'invalid_credential' });
     if (isForBoards(found)) keepBoardHash(secret, hash);
     return ok(toTokenPrincipal(found));

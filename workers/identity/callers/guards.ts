@@ -13,6 +13,7 @@ import { createClock } from '../../shared/settings/clock.ts';
 import { isPossibleUserId } from '../../shared/stores/directories.ts';
 import { mayOperate } from '../domain/operator-roles.ts';
 import {
+  isAgentScope,
   isOperator,
   type OperatorPrincipal,
   type Principal,
@@ -216,6 +217,21 @@ export const requireMailUser = async (
   c: Context<JsonApiEnv>,
   findKept: FindKept = findKeptCredential,
 ): Promise<Result<UserPrincipal, Problem>> => toMailUser(c, await findMailCaller(c, unlessRefused(findKept)));
+
+/**
+ * Requires the user of a token with the scopes of an agent, as a bearer token. A session, an app token and any other token are
+ * refused: an agent never has more than the person gave it.
+ */
+export async function requireAgent(c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> {
+  const caller = await findBearer(c);
+  if (!caller.ok) return err(toProblem(caller.error));
+  const principal = caller.value;
+  if (principal === null) return err(UNAUTHENTICATED);
+  const isAgent = principal.kind === 'user' && (principal.scopes?.some(isAgentScope) ?? false);
+  if (!isAgent) return err(missingScope('mail:read'));
+  c.set('actor', toActor(principal));
+  return ok(principal);
+}
 
 /** Like `requireMailUser`, but looks the caller up again, for a request that was held open (a long poll). */
 export const requireMailUserStill = async (c: Context<JsonApiEnv>): Promise<Result<UserPrincipal, Problem>> =>

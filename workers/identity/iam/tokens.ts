@@ -15,7 +15,7 @@ import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { databaseNumberOf, databaseOf, isPossibleUserId } from '../../shared/stores/directories.ts';
 import { requireIdentityAdmin } from '../callers/guards.ts';
-import { BOARD_SCOPE, BUCKET_SCOPE, opensObjects, SCOPES, type Scope } from '../principal.ts';
+import { BOARD_SCOPE, BUCKET_SCOPE, isAgentScope, opensObjects, SCOPES, type Scope } from '../principal.ts';
 import { hashToken, mintToken } from '../secrets/credentials.ts';
 import { createIdentityStore } from '../store/store.ts';
 import { insertToken, type TokenRow } from '../store/token-store.ts';
@@ -60,7 +60,8 @@ const toTokenJson = (row: TokenRow) => ({
   made_by: row.madeBy,
 });
 
-const needsUser = (scopes: readonly string[]) => scopes.some((scope) => scope === 'mail' || opensObjects(scope));
+const needsUser = (scopes: readonly string[]) =>
+  scopes.some((scope) => scope === 'mail' || isAgentScope(scope) || opensObjects(scope));
 
 export function addTokens(api: OpenAPIHono<JsonApiEnv>): void {
   addCreate(api);

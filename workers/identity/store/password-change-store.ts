@@ -46,7 +46,7 @@ const HOLDS = `(:secret IS NULL OR EXISTS (SELECT 1 FROM one_time_secret WHERE s
 /** Rows of a user that another session made. A key without a session is the operator's. */
 const BY_OTHERS = 'user_id = :userId AND created_at >= :since AND made_in IS NOT :session';
 const KEYS_BY_OTHERS = `${BY_OTHERS} AND made_in IS NOT NULL`;
-const OPENS_MAILBOX = `user_id = :userId AND EXISTS (SELECT 1 FROM json_each(token.scopes) WHERE value = 'mail')`;
+const OPENS_MAILBOX = `user_id = :userId AND EXISTS (SELECT 1 FROM json_each(token.scopes) WHERE value = 'mail' OR value LIKE 'mail:%')`;
 
 // The row is inserted if necessary, because an account that had only passkeys has no password yet.
 const setPassword = statement<User & Link & { hash: string }>(

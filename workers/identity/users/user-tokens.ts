@@ -1,4 +1,4 @@
-/** Tokens that users create for their own programs. Their only scope is `mail`. */
+/** Tokens that users create for their own programs: app tokens with the scope `mail`, and tokens of agents. */
 import { randomUUID } from 'node:crypto';
 import type { AuditRow } from '../../shared/audit/audit-store.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
@@ -12,7 +12,9 @@ import {
   readMerged,
   userDatabaseOf,
 } from '../../shared/stores/directories.ts';
+import type { AgentScope } from '../principal.ts';
 import { publishRevocations } from '../revocations.ts';
+import { hashToken, mintToken } from '../secrets/credentials.ts';
 import type { TokenRow } from '../store/token-store.ts';
 import * as tokens from '../store/token-store.ts';
 import { endingCredentials } from './obligations.ts';
@@ -25,13 +27,20 @@ export interface NewUserToken extends TokenRow {
 }
 
 /**
- * Creates a token for a user. @param keep creates the secret and stores its hash where requests look it up.
+ * Creates a token for a user.
+ * @param scopes `mail`, or scopes of an agent. The hash of an agent's token is stored here, because older code knows no scope of a
+ * token that the mailbox keeps.
+ * @param keep creates the secret of an app token and stores its hash where requests look it up.
  * @returns 409 if the user has 100 tokens. Concurrent requests may exceed that by a few.
  */
 export async function createUserToken(
   env: Env,
   userId: string,
-  { name, expiresAt }: { readonly name: string; readonly expiresAt: number | null },
+  {
+    name,
+    expiresAt,
+    scopes,
+  }: { readonly name: string; readonly expiresAt: number | null; readonly scopes: readonly ('mail' | AgentScope)[] },
   now: number,
   toAudit: (tokenId: string) => AuditRow,
   keep: (tokenId: string) => Promise<string>,
@@ -44,14 +53,15 @@ export async function createUserToken(
     tokenId: randomUUID(),
     name,
     userId,
-    scopes: ['mail'],
+    scopes: [...scopes],
     createdAt: now,
     expiresAt,
     lastUsedAt: null,
     madeBy: null,
   };
-  const token = await keep(row.tokenId);
-  await tokens.insertToken(database, { ...row, tokenSha256: null }, toAudit(row.tokenId));
+  const isKept = scopes.includes('mail');
+  const token = isKept ? await keep(row.tokenId) : mintToken(databaseNumberOf(userId));
+  await tokens.insertToken(database, { ...row, tokenSha256: isKept ? null : hashToken(token) }, toAudit(row.tokenId));
   return ok({ ...row, token });
 }
 

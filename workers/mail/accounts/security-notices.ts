@@ -21,6 +21,14 @@ const USER_AGENT_LENGTH_MAX = 150;
 const NOTICES = {
   login: ['New login', 'A login to your account came from a place that it never came from before.'],
   token: ['New app token', 'An app token was created. A program can read and send your mail with it.'],
+  agent_waits: [
+    'A message waits for you',
+    'An agent wrote a message and asks to send it. Read it in Settings, Agents: only you can send it.',
+  ],
+  agent: [
+    'New connection of an agent',
+    'A token for an agent was created. A program can read mail with it, and write drafts.',
+  ],
   forward_target: ['New forward target', 'A forward target was confirmed. Filters may now forward mail to it.'],
   address_forward: ['New forward', 'The forwarding of one of your addresses was created or changed.'],
   forward_filter: ['New forward', 'A filter that forwards mail was created or changed.'],

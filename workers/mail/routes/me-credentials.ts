@@ -1,6 +1,6 @@
 /** Routes under `/v1/me` for app tokens and additional addresses. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
+import { AGENT_SCOPES, createUserToken, deleteUserToken, listUserTokens } from '../../identity/index.ts';
 import { recordAudit, toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
@@ -86,44 +86,7 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       });
     },
   );
-  api.openapi(
-    createRoute({
-      ...SESSION_ROUTE,
-      method: 'post',
-      path: '/v1/me/tokens',
-      operationId: 'createOwnToken',
-      summary: 'Create a token with the scope mail; it is shown only once',
-      request: jsonBody(
-        z.strictObject({
-          ...CONFIRMATION,
-          name: nameSchema,
-          expires_at: z.iso.datetime({ offset: true }).optional(),
-        }),
-      ),
-      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 409, 429, 503) },
-    }),
-    async (c) => {
-      const { name, expires_at, ...given } = c.req.valid('json');
-      const caller = await requireConfirmed(c, given);
-      if (!caller.ok) return sendProblem(c, caller.error);
-      const now = createClock(c.env)();
-      const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
-      if (expiresAt !== null && expiresAt <= now)
-        return sendProblem(c, toBadRequest('expires_at', 'Must be in the future.'));
-      const { userId } = caller.value;
-      const made = await createUserToken(
-        c.env,
-        userId,
-        { name, expiresAt },
-        now,
-        (id) => toAuditRow(c, 'token.create', { type: 'token', id }, { scopes: 'mail', expires_at }),
-        (id) => keepToken(c.env, userId, id, expiresAt),
-      );
-      if (!made.ok) return sendProblem(c, made.error);
-      noticeOwner(c, userId, 'token');
-      return c.json({ ...toTokenJson(made.value), token: made.value.token }, 201);
-    },
-  );
+  addCreateToken(api);
   api.openapi(
     createRoute({
       ...SESSION_ROUTE,
@@ -141,6 +104,51 @@ export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {
       const audit = toAuditRow(c, 'token.delete', { type: 'token', id: token_id });
       const isGone = await deleteUserToken(c.env, caller.value.userId, token_id, audit);
       return isGone ? c.body(null, 204) : sendProblem(c, NOT_FOUND);
+    },
+  );
+}
+
+function addCreateToken(api: OpenAPIHono<JsonApiEnv>): void {
+  api.openapi(
+    createRoute({
+      ...SESSION_ROUTE,
+      method: 'post',
+      path: '/v1/me/tokens',
+      operationId: 'createOwnToken',
+      summary: 'Create an app token, or the token of an agent; it is shown only once',
+      description:
+        'Without scopes: an app token with the scope mail. With scopes of an agent, the token opens /v1/mcp and nothing else. `mail:send` sends without asking only to the addresses of /v1/me/agent-recipients. `mail:codes` shows sign-in codes and reset links, with which an agent could take over accounts elsewhere.',
+      request: jsonBody(
+        z.strictObject({
+          ...CONFIRMATION,
+          name: nameSchema,
+          expires_at: z.iso.datetime({ offset: true }).optional(),
+          scopes: z.array(z.enum(AGENT_SCOPES)).min(1).optional(),
+        }),
+      ),
+      responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 409, 429, 503) },
+    }),
+    async (c) => {
+      const { name, expires_at, scopes: asked, ...given } = c.req.valid('json');
+      const scopes = asked ? [...new Set(asked)] : (['mail'] as const);
+      const caller = await requireConfirmed(c, given);
+      if (!caller.ok) return sendProblem(c, caller.error);
+      const now = createClock(c.env)();
+      const expiresAt = expires_at === undefined ? null : Date.parse(expires_at);
+      if (expiresAt !== null && expiresAt <= now)
+        return sendProblem(c, toBadRequest('expires_at', 'Must be in the future.'));
+      const { userId } = caller.value;
+      const made = await createUserToken(
+        c.env,
+        userId,
+        { name, expiresAt, scopes },
+        now,
+        (id) => toAuditRow(c, 'token.create', { type: 'token', id }, { scopes: scopes.join(' '), expires_at }),
+        (id) => keepToken(c.env, userId, id, expiresAt),
+      );
+      if (!made.ok) return sendProblem(c, made.error);
+      noticeOwner(c, userId, asked ? 'agent' : 'token');
+      return c.json({ ...toTokenJson(made.value), token: made.value.token }, 201);
     },
   );
 }

@@ -38,6 +38,10 @@ export const AUDIT_ACTIONS = [
   'address.delete',
   'address_forward.delete',
   'address_forward.update',
+  'agent.call',
+  'agent_message.approve',
+  'agent_message.decline',
+  'agent_recipients.set',
   'audit.prune',
   'board.delete',
   'board.put',
@@ -190,6 +194,27 @@ export function toAuditRow(
 export async function recordAudit(...entry: Parameters<typeof toAuditRow>): Promise<void> {
   const row = toAuditRow(...entry);
   await createAuditStore(userDatabaseOf(entry[0].env, userOf(row))).insert(row);
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Records the first action of its kind in an hour, for actions that may come often.
+ * @param details each value of them is a kind of its own, such as the name of a tool.
+ */
+export async function recordHourlyAudit(
+  c: Context<JsonApiEnv>,
+  action: AuditAction,
+  target: AuditTarget,
+  details: AuditDetails,
+): Promise<void> {
+  const row = toAuditRow(c, action, target, details);
+  const at = row.at - (row.at % HOUR_MS);
+  const entryId = createHash('sha256')
+    .update(JSON.stringify([at, row.actorId, action, details]))
+    .digest('hex')
+    .slice(0, 32);
+  await createAuditStore(userDatabaseOf(c.env, userOf(row))).insertOnce({ ...row, at, entryId });
 }
 
 /** The user whose database has an entry: the actor, else the target; '' for an entry without a user. */

@@ -66,8 +66,9 @@ const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr
 const HIDDEN_STYLE =
   /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:;|$|!)|mso-hide\s*:\s*all/i;
 
-export function readHtml(html: string): HtmlText {
-  const reader = new HtmlReader(html);
+/** @param isTagHidden whether an opening tag, without its name, hides its element. */
+export function readHtml(html: string, isTagHidden: (tag: string) => boolean = isHidden): HtmlText {
+  const reader = new HtmlReader(html, isTagHidden);
   return reader.read();
 }
 
@@ -82,6 +83,7 @@ export function decodeEntities(text: string): string {
 class HtmlReader {
   private readonly html: string;
   private readonly lower: string;
+  private readonly isTagHidden: (tag: string) => boolean;
   private readonly pieces: string[] = [];
   private readonly links: { href: string; text: string }[] = [];
   private images = 0;
@@ -95,8 +97,9 @@ class HtmlReader {
   private hidden: { name: string; depth: number } | null = null;
   private openLink: { href: string; from: number } | null = null;
 
-  constructor(html: string) {
+  constructor(html: string, isTagHidden: (tag: string) => boolean) {
     this.html = html;
+    this.isTagHidden = isTagHidden;
     this.lower = html.toLowerCase();
   }
 
@@ -151,7 +154,8 @@ class HtmlReader {
     if (!INLINE.test(name)) this.pieces.push(name === 'td' || name === 'th' || name === 'img' ? ' ' : '\n');
     if (this.hidden !== null) {
       if (name === this.hidden.name) this.hidden.depth += 1;
-    } else if (!VOID.test(name) && /style|hidden/i.test(tag) && isHidden(tag)) this.hidden = { name, depth: 1 };
+    } else if (!VOID.test(name) && /style|hidden|color/i.test(tag) && this.isTagHidden(tag))
+      this.hidden = { name, depth: 1 };
     if (name === 'img') this.images += 1;
     if (name === 'form') this.forms += 1;
     if (name === 'script' || name === 'iframe' || name === 'object') this.scripts += 1;
@@ -191,7 +195,8 @@ class HtmlReader {
   }
 }
 
-function isHidden(tag: string): boolean {
+/** Whether an opening tag hides its element by an attribute or by its style. */
+export function isHidden(tag: string): boolean {
   return HIDDEN_STYLE.test(attribute(tag, 'style')) || /\shidden(?:[\s=]|$)/i.test(tag);
 }
 

@@ -16,6 +16,8 @@ export interface SubmitOptions {
   readonly requestJson: string;
   /** True for a retry from the error queue. It gets no second entry there. */
   readonly isRetry?: boolean;
+  /** Revision of the draft that was approved. Another one is not sent. */
+  readonly approvedRevision?: number;
   /** Keeps the Worker running until the queue has stored the hint, which may be far away. If not set, the answer waits for that. */
   readonly waitUntil?: (work: Promise<unknown>) => void;
 }

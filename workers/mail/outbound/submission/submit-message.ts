@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { Idempotency } from '../../../../durable-objects/mail/contract/drafts.ts';
 import type { DomainHour, Submitted } from '../../../../durable-objects/mail/contract/outbox.ts';
 
-import type { Problem } from '../../../shared/json/problem.ts';
+import { type Problem, problem } from '../../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
 import { logError, logInfo } from '../../../shared/telemetry/log.ts';
@@ -49,6 +49,7 @@ import {
 } from './sent-copy.ts';
 import { findSizeFault } from './size-of-way.ts';
 
+const DRAFT_CHANGED = problem(412, 'draft_changed', 'The draft was changed after it was approved.');
 const SEND_AHEAD_MAX_MS = 366 * 24 * 3_600_000;
 
 /**
@@ -96,6 +97,8 @@ async function submit(
   const filled = await fillFromDraft(env, sender.userId, asked);
   if (!filled.ok) return filled;
   const { request, draftRevision } = filled.value;
+  const { approvedRevision = draftRevision } = options;
+  if (approvedRevision !== draftRevision) return err(DRAFT_CHANGED);
   const settings = readTransportSettings(env);
   const [from, files] = await Promise.all([
     decideFrom(env, sender, request.from, 'replica'),

@@ -1,0 +1,28 @@
+/** Schemas of what a person decides about agents. */
+import { z } from '@hono/zod-openapi';
+
+export const waitingSchema = z
+  .object({
+    id: z.string(),
+    token_id: z.string().openapi({ description: 'The token of the agent that asks.' }),
+    waiting_since: z.string(),
+    from: z.string().nullable().openapi({ description: 'null: the address of the account.' }),
+    to: z.array(z.string()),
+    cc: z.array(z.string()),
+    subject: z.string(),
+    body: z.string(),
+    file_names: z.array(z.string()),
+    sha256: z.string().openapi({ description: 'Hash of the message. Any change of the draft makes another one.' }),
+  })
+  .openapi('WaitingMessage');
+
+export const approvalSchema = z
+  .strictObject({
+    recipients: z.array(z.string().max(320)).min(1).max(1_000),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  })
+  .openapi('Approval');
+
+export const agentRecipientsSchema = z
+  .strictObject({ emails: z.array(z.email().max(254).toLowerCase()).max(100) })
+  .openapi('AgentRecipients');
