@@ -2,6 +2,7 @@
 
 import { enMailPrograms } from './en-mail-programs.ts';
 import { enMailPulls } from './en-mail-pulls.ts';
+import { enMasked } from './en-masked.ts';
 import type { Forms } from './forms.ts';
 
 export const enMailSettings = {
@@ -247,6 +248,7 @@ export const enMailSettings = {
     isYours: '{email} was added.',
     givenUp: '{email} was removed.',
   },
+  masked: enMasked,
   profile: {
     saved: 'Saved.',
     identity: '{email} · since {createdAt}',
