@@ -2021,6 +2021,22 @@ export interface PullRequest {
   oauth_token?: string;
 }
 
+export interface MailTrace {
+  /** The newest first, at most 100 of each kind. */
+  steps: {
+    at: string;
+    step: "offered" | "waiting" | "quarantined" | "delivered" | "sent";
+    /** offered: Email Routing's status. delivered: role of the folder, or `folder`. sent: state of the recipient. waiting: number of attempts. */
+    result: string;
+    /** Verdicts, the other server's reply, or why it waits. */
+    detail: string;
+    peer: string;
+    message_id: string | null;
+  }[];
+  /** Whether the activity log of Email Routing was read. Mail that Email Routing refused is only in it, so without it "never offered" is not proven. */
+  routing_log: "read" | "not_configured" | "unavailable" | "not_for_people";
+}
+
 /** The key for `PushManager.subscribe` (VAPID, RFC 8292), in base64url. */
 export interface PushKey {
   application_server_key: string;
@@ -3903,6 +3919,7 @@ export namespace V1 {
         | "login.failed"
         | "login.new_place"
         | "login.second_factor_failed"
+        | "mail.trace"
         | "mailbox.export"
         | "object.restore"
         | "object.take_down"
@@ -8461,6 +8478,41 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name TraceMail
+   * @summary Find out what became of mail of the last 30 days
+   * @request GET:/v1/mail/trace
+   * @secure
+   */
+  export namespace TraceMail {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * An address hosted here. Operators must name it. A person's own mail is traced without it.
+       * @format email
+       * @maxLength 320
+       */
+      address?: string;
+      /**
+       * The address at the other side. Operators see others by their domain only.
+       * @format email
+       * @maxLength 320
+       */
+      peer?: string;
+      /**
+       * Message-ID of the message.
+       * @minLength 3
+       * @maxLength 998
+       */
+      message_id?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = MailTrace;
   }
 
   /**

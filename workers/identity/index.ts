@@ -13,6 +13,7 @@ export { recordUse } from './callers/credential-use.ts';
 export {
   authorizeFirst,
   authorizeWithRead,
+  findOperator,
   requireAgent,
   requireMailClient,
   requireMailUser,

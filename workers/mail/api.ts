@@ -46,6 +46,7 @@ import { addSenders } from './routes/senders.ts';
 import { addSending } from './routes/sending.ts';
 import { addSendingState } from './routes/sending-state.ts';
 import { addSuppressions } from './routes/suppressions.ts';
+import { addTrace } from './routes/trace.ts';
 import { addTransfer } from './routes/transfer.ts';
 
 /**
@@ -89,6 +90,7 @@ addContacts(mailApi);
 addSenders(mailApi);
 addTransfer(mailApi);
 addPulls(mailApi);
+addTrace(mailApi);
 addPushSubscriptions(mailApi);
 addVacation(mailApi);
 addForwardTargets(mailApi);

@@ -19,6 +19,7 @@ import type {
   SubmitError,
   Submitted,
 } from '../contract/outbox.ts';
+import type { Trace, TraceFilter } from '../contract/trace.ts';
 import type { AttemptPlan } from '../database/attempt-plan.ts';
 import { isRetired } from '../incoming/retired-address-store.ts';
 import * as attempts from '../outbox/outbox-attempt-store.ts';
@@ -27,6 +28,7 @@ import * as outbox from '../outbox/outbox-store.ts';
 import * as reported from '../outbox/reported-delivery-store.ts';
 import { addServiceShare } from '../outbox/service-share-store.ts';
 import * as submission from '../outbox/submission-store.ts';
+import { readTrace } from '../outbox/trace-store.ts';
 import { addShare, readSendWait, readShare, releaseSending } from '../rules/send-limit-store.ts';
 import { IncomingCalls } from './incoming-calls.ts';
 import { orNotFound } from './transactions.ts';
@@ -189,5 +191,10 @@ export class OutboxCalls extends IncomingCalls {
 
   async finishReport(report: DueReport): Promise<Result<void, NoMailbox>> {
     return this.transactions.write((sql, _, now) => ok(reports.finishReport(sql, report, now)));
+  }
+
+  /** @returns what became of the mail of a time. */
+  async readTrace(filter: TraceFilter): Promise<Result<Trace, NoMailbox>> {
+    return this.transactions.read((sql) => ok(readTrace(sql, filter)));
   }
 }

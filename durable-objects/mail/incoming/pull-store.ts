@@ -78,6 +78,12 @@ export function claimPull(kv: SyncKvStorage, now: number): Pull | null {
 
 const toEnded = (pull: Pull): Pull => ({ ...pull, secretSealed: null, connectedAt: null });
 
+const countHandled = ({ imported, duplicates, failed }: PullProgress): number => imported + duplicates + failed;
+
+/** Failures in a row that a pull has after progress: a connection that brought messages was not in vain. */
+const failuresAfter = (pull: Pull, progress: PullProgress): number =>
+  countHandled(progress) > countHandled(pull) ? 0 : pull.failures;
+
 /** Saves progress while a connection works. @returns false if the pull ended meanwhile: the connection must end too. */
 export function savePullProgress(
   kv: SyncKvStorage,
@@ -87,7 +93,7 @@ export function savePullProgress(
 ): boolean {
   const pull = findConnected(kv, connection);
   if (!pull) return false;
-  save(kv, { ...pull, ...progress, nextAt: now + LEASE_MS });
+  save(kv, { ...pull, ...progress, failures: failuresAfter(pull, progress), nextAt: now + LEASE_MS });
   return true;
 }
 
@@ -99,7 +105,7 @@ export function endConnection(
 ): void {
   const pull = findConnected(kv, connection);
   if (!pull) return;
-  const failures = fault === null ? 0 : pull.failures + 1;
+  const failures = fault === null ? 0 : failuresAfter(pull, progress) + 1;
   const retryMs = Math.min(LOGIN_PAUSE_MS * 2 ** Math.min(failures - 1, 10), RETRY_MS_MAX);
   const pauseMs = fault !== null ? retryMs : isDone ? PASS_PAUSE_MS : 0;
   const saved: Pull = { ...pull, ...progress, connectedAt: null, fault, failures, nextAt: now + pauseMs };

@@ -82,6 +82,8 @@ it('a pass is followed by another, and a failure by longer and longer pauses', a
     const failed: PullEnd = { progress: PROGRESS, isDone: false, fault: 'unreachable' };
     const pauses = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => connect(NOW + DAY + n * 120 * MINUTE, failed) / MINUTE);
     expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+    const further = { ...failed, progress: { ...PROGRESS, imported: 9 } };
+    expect(connect(NOW + 2 * DAY, further)).toBe(MINUTE);
     expect(connect(NOW + 3 * DAY, { ...done, isDone: false })).toBe(MINUTE - 1000);
   });
 });

@@ -7,7 +7,10 @@ import { createStore } from '../../shared/store.ts';
 import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
 import { noteImport } from '../model/done-steps.ts';
 import { refreshAll } from '../model/list-reading.ts';
-import { lastCut, MESSAGE_BYTES_MAX } from './mbox-pieces.ts';
+import { type ImportSource, listSources } from './import-sources.ts';
+import { MESSAGE_BYTES_MAX } from './mbox-pieces.ts';
+import { SourceReader } from './source-reader.ts';
+import { readVcards } from './vcards.ts';
 
 const t = mailSettingsTexts.transfer;
 
@@ -25,13 +28,15 @@ export interface Counts {
   imported: number;
   duplicates: number;
   failed: number;
+  /** Contacts that were added. */
+  contacts: number;
   /** Number of failures per reason that the server gave. */
   reasons: Record<string, number>;
 }
 
 export interface ImportState {
   state: 'idle' | 'running' | 'stopped' | 'done';
-  files: File[];
+  files: readonly ImportSource[];
   folderId: string;
   /** Index of the current file, and how many of its bytes are imported. */
   at: number;
@@ -43,7 +48,7 @@ export interface ImportState {
   trouble: string | null;
 }
 
-const NO_COUNTS: Counts = { messages: 0, imported: 0, duplicates: 0, failed: 0, reasons: {} };
+const NO_COUNTS: Counts = { messages: 0, imported: 0, duplicates: 0, failed: 0, contacts: 0, reasons: {} };
 const IDLE: ImportState = {
   state: 'idle',
   files: [],
@@ -59,23 +64,7 @@ const IDLE: ImportState = {
 /** State of the import. It is outside of the settings page, so that the import continues when the user leaves that page. */
 export const importing = createStore<ImportState>(IDLE);
 
-const PIECE_BYTES = 1_000_000;
 let stop = new AbortController();
-
-const isOneMessage = (file: File): boolean => /\.eml$/i.test(file.name) || file.type === 'message/rfc822';
-
-/** Reads the next whole messages of a file: up to about a megabyte, or one larger message. */
-async function nextPiece(file: File, offset: number): Promise<Blob> {
-  if (isOneMessage(file)) return file;
-  for (let size = PIECE_BYTES; ; size = Math.min(2 * size, MESSAGE_BYTES_MAX)) {
-    const end = Math.min(offset + size, file.size);
-    const piece = file.slice(offset, end);
-    if (end === file.size) return piece;
-    const cut = lastCut(new Uint8Array(await piece.arrayBuffer()));
-    if (cut > 0) return file.slice(offset, offset + cut);
-    if (size === MESSAGE_BYTES_MAX) return piece;
-  }
-}
 
 export function addReport(counts: Counts, report: Report): Counts {
   const reasons = { ...counts.reasons };
@@ -85,6 +74,7 @@ export function addReport(counts: Counts, report: Report): Counts {
     imported: counts.imported + report.imported,
     duplicates: counts.duplicates + report.duplicates,
     failed: counts.failed + report.failed,
+    contacts: counts.contacts,
     reasons,
   };
 }
@@ -93,13 +83,18 @@ export function addReport(counts: Counts, report: Report): Counts {
  * Sends a piece, and repeats the request until no message remains. Messages that an earlier request stored are reported
  * as duplicates, so they are subtracted.
  */
-async function sendPiece(file: File, piece: Blob, folderId: string, signal: AbortSignal): Promise<Report> {
+async function sendPiece(
+  { kind }: ImportSource,
+  piece: Uint8Array<ArrayBuffer>,
+  folderId: string,
+  signal: AbortSignal,
+): Promise<Report> {
   let before = 0;
   for (;;) {
     const report = await callJson<Report>(`/v1/import?folder_id=${encodeURIComponent(folderId)}`, {
       method: 'POST',
-      rawBody: piece,
-      headers: { 'content-type': isOneMessage(file) ? 'message/rfc822' : 'application/mbox' },
+      rawBody: new Blob([piece]),
+      headers: { 'content-type': kind === 'message' ? 'message/rfc822' : 'application/mbox' },
       signal,
     });
     if (report.remaining === 0 || report.imported === 0)
@@ -108,24 +103,63 @@ async function sendPiece(file: File, piece: Blob, folderId: string, signal: Abor
   }
 }
 
+/** Saves the contacts of a vCard file. @returns how many were new. */
+async function sendContacts(bytes: Uint8Array, signal: AbortSignal): Promise<number> {
+  let added = 0;
+  for (const contact of readVcards(new TextDecoder().decode(bytes))) {
+    try {
+      await callJson('/v1/contacts', { body: contact, signal });
+      added += 1;
+    } catch (error) {
+      // 409: the contact exists. 400: its address is not valid. Neither keeps the others out.
+      if (!(error instanceof ApiError && (error.status === 409 || error.status === 400))) throw error;
+    }
+  }
+  return added;
+}
+
+const TOO_LARGE: Report = {
+  messages: 1,
+  imported: 0,
+  duplicates: 0,
+  failed: 1,
+  remaining: 0,
+  failures: [{ index: 0, code: 'too_large' }],
+};
+
+/** Sends a piece. @returns the counts with it. */
+async function importPiece(source: ImportSource, piece: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<Counts> {
+  const { counts, folderId } = importing.get();
+  if (source.kind === 'contacts') return { ...counts, contacts: counts.contacts + (await sendContacts(piece, signal)) };
+  const isTooLarge = source.kind === 'message' && source.size >= MESSAGE_BYTES_MAX;
+  const report = isTooLarge ? TOO_LARGE : await sendPiece(source, piece, folderId, signal);
+  if (report.imported + report.duplicates > 0) noteImport();
+  return addReport(counts, report);
+}
+
+/** Sends the rest of the current source. */
+async function sendSource(source: ImportSource, signal: AbortSignal): Promise<void> {
+  const reader = await SourceReader.open(source, importing.get().offset);
+  try {
+    for (let piece = await reader.next(); piece !== null; piece = await reader.next()) {
+      const counts = await importPiece(source, piece, signal);
+      const { length } = piece;
+      const isFull = (counts.reasons.over_quota ?? 0) > (importing.get().counts.reasons.over_quota ?? 0);
+      importing.set((now) => ({ counts, offset: now.offset + length, doneBytes: now.doneBytes + length }));
+      if (isFull) throw new Error(t.mailboxFull);
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
 async function sendPieces(signal: AbortSignal): Promise<void> {
   for (;;) {
-    const { files, at, offset, folderId } = importing.get();
-    const file = files[at];
-    if (!file) break;
-    const piece = await nextPiece(file, offset);
-    const report = await sendPiece(file, piece, folderId, signal);
-    if (report.imported + report.duplicates > 0) noteImport();
-    importing.set((now) => {
-      const isEnd = offset + piece.size >= file.size;
-      return {
-        at: isEnd ? at + 1 : at,
-        offset: isEnd ? 0 : offset + piece.size,
-        doneBytes: now.doneBytes + piece.size,
-        counts: addReport(now.counts, report),
-      };
-    });
-    if (report.failures.some((one) => one.code === 'over_quota')) throw new Error(t.mailboxFull);
+    const { files, at } = importing.get();
+    const source = files[at];
+    if (!source) break;
+    await sendSource(source, signal);
+    importing.set({ at: at + 1, offset: 0 });
   }
 }
 
@@ -150,11 +184,18 @@ async function run(): Promise<void> {
   }
 }
 
-export function startImport(files: File[], folderId: string): void {
+/** Starts an import of what is in the files. Archives are not unpacked first. */
+export async function startImport(files: readonly File[], folderId: string): Promise<void> {
   if (files.length === 0 || importing.get().state === 'running') return;
-  const totalBytes = files.reduce((sum, file) => sum + file.size, 0);
-  importing.set({ ...IDLE, files, folderId, totalBytes });
-  void run();
+  try {
+    const sources = await listSources(files);
+    const totalBytes = sources.reduce((sum, { size }) => sum + size, 0);
+    importing.set({ ...IDLE, files: sources, folderId, totalBytes });
+  } catch (error) {
+    importing.set({ ...IDLE, state: 'stopped', trouble: describeError(error) });
+    return;
+  }
+  await run();
 }
 
 /** Stops the import. Stored messages stay. */

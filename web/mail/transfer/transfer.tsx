@@ -1,7 +1,7 @@
 /** Import and export of a mailbox as files. Each shows its progress, can be stopped, and ends with a summary. */
 import { useState } from 'react';
 import { confirmSession } from '../../shared/api.ts';
-import { FileField, FileRow, FileRows } from '../../shared/files.tsx';
+import { FileButton, FileField, FileRow, FileRows } from '../../shared/files.tsx';
 import { formatBytes, formatCount } from '../../shared/format.ts';
 import { useStore } from '../../shared/store.ts';
 import { fill, plural } from '../../shared/texts/index.ts';
@@ -59,13 +59,21 @@ function Result({ counts }: { counts: Counts }) {
           {reasons.length > 0 && <span className="small"> ({reasons.join(', ')})</span>}
         </dd>
       </div>
+      {counts.contacts > 0 && (
+        <div>
+          <dt>{t.contactsAdded}</dt>
+          <dd>{formatCount(counts.contacts)}</dd>
+        </div>
+      )}
     </dl>
   );
 }
 
 const describeResult = (counts: Counts): string =>
   counts.messages === 0
-    ? t.noMessages
+    ? counts.contacts === 0
+      ? t.noMessages
+      : fill(t.onlyContacts, { contacts: formatCount(counts.contacts) })
     : fill(t.result, {
         imported: formatCount(counts.imported),
         messages: plural(mailSettingsTexts.counts.messages, counts.messages),
@@ -80,7 +88,7 @@ function Files({ now: { files, at, offset } }: { now: ImportState }) {
         const done = start + index < at ? 1 : start + index === at ? offset / Math.max(1, file.size) : 0;
         return (
           <FileRow
-            key={`${file.name} ${file.size} ${file.lastModified}`}
+            key={`${file.path} ${file.size}`}
             name={file.name}
             size={file.size}
             {...(files.length > 1 ? { progress: done } : {})}
@@ -155,7 +163,15 @@ function Import() {
               ))}
             </select>
           </label>
-          <FileField label={t.file} isMultiple onFiles={(files) => startImport(files, target)} />
+          <FileField label={t.file} isMultiple onFiles={(files) => void startImport(files, target)} />
+          <div className="row wrap">
+            <FileButton
+              label={t.folder}
+              className="small"
+              isFolder
+              onFiles={(files) => void startImport(files, target)}
+            />
+          </div>
         </>
       )}
       <div role="status">

@@ -15,9 +15,9 @@ export const enMailSettings = {
       gmail: {
         name: 'Gmail',
         steps: [
-          'Open takeout.google.com, deselect all products and select Mail only.',
+          'Open takeout.google.com, deselect all products and select Mail, and Contacts if you want them.',
           'Create the export, and download the archive when Google notifies you.',
-          'Unpack it. The mail is in a file whose name ends with .mbox.',
+          'There is no need to unpack it. If it has several parts, choose all of them.',
         ],
       },
       apple: {
@@ -25,7 +25,7 @@ export const enMailSettings = {
         steps: [
           'In Mail on a Mac, select the mailbox in the sidebar.',
           'Choose Mailbox → Export Mailbox… and a folder.',
-          'Open the new folder, whose name ends with .mbox. The mail is in its file “mbox”.',
+          'Choose that folder below, whose name ends with .mbox, with “Choose a folder”.',
         ],
       },
       thunderbird: {
@@ -38,7 +38,7 @@ export const enMailSettings = {
       other: {
         name: 'Outlook or another service',
         steps: [
-          'If it exports mbox or .eml files, use them.',
+          'If it exports mbox or .eml files, use them: single files, a folder or a zip.',
           'If not, add the account to Thunderbird with IMAP, and let it download all messages.',
           'Then use the files of Thunderbird: Account Settings → Server Settings → Local Directory.',
         ],
@@ -307,6 +307,9 @@ export const enMailSettings = {
     importText: 'Duplicates are skipped, so an import that was interrupted can simply be repeated.',
     into: 'Into',
     file: 'File',
+    folder: 'Choose a folder',
+    contactsAdded: 'Contacts added',
+    onlyContacts: '{contacts} contacts added.',
     files: 'Files being imported',
     export: 'Export',
     exportText: 'All messages in one mbox file, which other mail programs can read.',

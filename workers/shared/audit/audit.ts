@@ -70,6 +70,7 @@ export const AUDIT_ACTIONS = [
   'login.failed',
   'login.new_place',
   'login.second_factor_failed',
+  'mail.trace',
   'mailbox.export',
   'object.restore',
   'object.take_down',

@@ -102,7 +102,7 @@ export const mailSettings = {
       group: 'Outgoing mail',
       isSecret: true,
       meaning:
-        "API token with Email Sending > Edit. With it, the end of a suppression is read, and operators see and lift the entries of Cloudflare's suppression list.",
+        "API token with Email Sending > Edit. With it, the end of a suppression is read, and operators see and lift the entries of Cloudflare's suppression list. With Zone > Zone > Read and Zone > Analytics > Read too, traces read the log of Email Routing.",
     },
     'printable ASCII characters without spaces',
     isToken,
