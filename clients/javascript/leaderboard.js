@@ -78,12 +78,20 @@ async function toError(response) {
   return new LeaderboardError({ ...body, status: response.status });
 }
 
+/** The secret of the player in this browser. It is made at the first play. */
+function ownSecret() {
+  const { localStorage } = /** @type {any} */ (globalThis);
+  const secret = localStorage.getItem('tessera.player') ?? crypto.randomUUID() + crypto.randomUUID();
+  localStorage.setItem('tessera.player', secret);
+  return secret;
+}
+
 export class Leaderboard {
   /** @type {string} */ #base;
   /** @type {Record<string, string>} */ #headers;
-  #attempts;
-  #timeoutMs;
-  #batchMs;
+  /** @type {number} */ #attempts;
+  /** @type {number} */ #timeoutMs;
+  /** @type {number} */ #batchMs;
   /** @type {Waiting[]} */ #waiting = [];
   /** @type {Promise<void> | null} */ #sending = null;
   /** Time before which no request is sent, because the server asked to wait. */
@@ -94,9 +102,7 @@ export class Leaderboard {
     const path = board === 'default' ? '/v1' : `/v1/boards/${encodeURIComponent(board)}`;
     this.#base = new URL(path, url).href;
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    this.#attempts = attempts;
-    this.#timeoutMs = timeoutMs;
-    this.#batchMs = batchMs;
+    [this.#attempts, this.#timeoutMs, this.#batchMs] = [attempts, timeoutMs, batchMs];
   }
 
   /**
@@ -216,6 +222,20 @@ export class Leaderboard {
   /** The players around a player. @param {string} userId @param {Query} [query] `radius`, `season` @returns {Promise<Neighbors>} */
   neighbors(userId, query = {}) {
     return this.#read(`/scores/${encodeURIComponent(userId)}/neighbors`, query);
+  }
+
+  /**
+   * Begins a play, on a board with sessions: for pages of games without a server. The play has one result, within 24 hours.
+   * @param {string} [secret] of the player, whose id it makes; by default one that this browser keeps
+   */
+  async beginPlay(secret = ownSecret()) {
+    const { play_id, play, user_id } = await this.#send('/plays', { player_secret: secret });
+    return {
+      /** @type {string} */ user_id,
+      /** Sends the result. It is safe to call it again. @returns {Promise<{ status: string } & Partial<ScoredPlayer>>} */
+      finish: (/** @type {number} */ points, /** @type {{ user_name?: string, data?: unknown }} */ more = {}) =>
+        this.#send(`/plays/${play_id}/result`, { play, player_secret: secret, points, ...more }),
+    };
   }
 
   /**

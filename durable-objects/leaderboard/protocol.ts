@@ -39,6 +39,12 @@ export interface ScoreUpdate {
   readonly points: number;
   readonly userName: string | null;
   readonly eventId: string | null;
+  /** JSON that is kept with the score that counts. Absent on boards without data; null if this post has none. */
+  readonly data?: string | null;
+  /** Minimum time since the player's last post in milliseconds, on boards with one. */
+  readonly gapMs?: number;
+  /** Time at which the play of this result began, in milliseconds since 1970. Plays of one player do not overlap. */
+  readonly playedSince?: number;
 }
 
 export type ScoreError =
@@ -46,6 +52,8 @@ export type ScoreError =
   | { readonly kind: 'event_conflict'; readonly points: number }
   | { readonly kind: 'score_overflow' }
   | { readonly kind: 'points_per_day_exceeded'; readonly pointsMax: number; readonly pointsLeft: number }
+  | { readonly kind: 'posted_too_soon'; readonly waitMs: number }
+  | { readonly kind: 'plays_overlap' }
   | { readonly kind: 'unavailable' };
 
 /** A rank by the counts that one shard has. */

@@ -34,6 +34,28 @@ describe.skipIf(!hasChromium)('the page of the README', () => {
   });
   afterAll(() => site.close());
 
+  it('plays a game without a server, on a board that lists the page', async () => {
+    const session_rules = { origins: [origin], most_points: 2_000 };
+    const rules = { title: 'Arcade', sort: 'desc', operator: 'best', period: 'none', public: true };
+    const put = (board: object) => stage.server.call('PUT', '/v1/boards/arcade', { ...rules, ...board });
+    await put({ sessions: 'required', session_rules });
+    const { page, troubles } = await openTab(stage.browser);
+    await page.goto(`${origin}/1.html`);
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('button', { name: 'End' }).click();
+    await page.getByText('Rank 1').waitFor();
+    const { body } = await stage.server.call('GET', '/v1/boards/arcade/scores', undefined, null);
+    expect(body.data).toMatchObject([{ user_name: 'Ada', score: 1_200 }]);
+    await page.reload();
+    await page.getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('button', { name: 'End' }).click();
+    await page.getByText('Rank 1').waitFor();
+    const again = await stage.server.call('GET', '/v1/boards/arcade/scores', undefined, null);
+    expect(again.body.data).toHaveLength(1);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   const post = (user_name: string, points: number) =>
     stage.server.call('POST', '/v1/boards/laps/scores', { user_id: user_name.toLowerCase(), user_name, points }, token);
 

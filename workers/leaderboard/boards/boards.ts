@@ -23,6 +23,9 @@ export const DEFAULT_BOARD: Board = {
   pointsPerDayMax: null,
   pointsPerDayBefore: null,
   rulesFrom: 0,
+  sessions: null,
+  dataBytesMax: null,
+  secondsBetween: null,
 };
 
 /** The rules of a board that its shards apply. */

@@ -37,6 +37,16 @@ export const mirror = ({ sort }: Pick<ScoreRules, 'sort'>, score: number): numbe
   sort === 'asc' ? Number.MAX_SAFE_INTEGER - score : score;
 
 /**
+ * Whether the data of a player's score becomes that of a post: with `best` if the post makes the score, with `last` always, with `sum` if
+ * the post has data.
+ */
+export const keepsData = (
+  { operator }: ScoreRules,
+  { data }: { readonly data?: string | null },
+  isSame: boolean,
+): boolean => (operator === 'best' ? !isSame : operator === 'last' || data !== null);
+
+/**
  * Computes a player's next stored score.
  * @param before stored score so far; null for a new player.
  * @returns null if the next score cannot be stored.

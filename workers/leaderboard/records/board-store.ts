@@ -10,7 +10,7 @@ const isCreated = ne(board.board, 'default');
 
 /** The columns that a change of a board sets. */
 function toChanges(
-  { title, isPublic, pointsMax, pointsPerDayMax, seasonsKept }: BoardRow,
+  { title, isPublic, pointsMax, pointsPerDayMax, seasonsKept, sessions, dataBytesMax, secondsBetween }: BoardRow,
   now: number,
   changesFrom: number,
 ) {
@@ -20,6 +20,9 @@ function toChanges(
     isPublic,
     pointsMax,
     seasonsKept,
+    sessions,
+    dataBytesMax,
+    secondsBetween,
     pointsPerDayMax,
     pointsPerDayBefore: sql`CASE WHEN ${isChanged} AND ${board.rulesFrom} <= ${now}
       THEN ${board.pointsPerDayMax} ELSE ${board.pointsPerDayBefore} END`,

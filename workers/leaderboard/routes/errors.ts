@@ -11,6 +11,7 @@ export type LeaderboardError =
         | 'no_sum_to_limit'
         | 'default_rules_fixed'
         | 'default_not_deletable'
+        | 'session_rules_without_sessions'
         | 'board_being_deleted';
     }
   | { readonly kind: 'bad_logo' | 'private_url' | 'unknown_player' | 'unknown_erasure' }
@@ -56,6 +57,20 @@ export function toProblem(error: LeaderboardError): Problem {
       const { pointsMax, pointsLeft } = error;
       return problem(409, error.kind, `A player gets ${pointsMax} points per day (UTC). ${pointsLeft} are left today.`);
     }
+    case 'session_rules_without_sessions':
+      return problem(400, 'invalid_request', 'session_rules need sessions: required.');
+    case 'posted_too_soon':
+      return problem(
+        409,
+        error.kind,
+        `The player posted a moment ago. Post again in ${Math.ceil(error.waitMs / 1000)} s.`,
+      );
+    case 'plays_overlap':
+      return problem(409, error.kind, 'The play began before the last result of the player.');
+    case 'too_much_data':
+      return error.bytesMax === null
+        ? problem(400, 'invalid_request', 'The board keeps no data.')
+        : problem(400, 'invalid_request', `data has more than ${error.bytesMax} bytes of JSON.`);
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':
