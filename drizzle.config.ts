@@ -32,6 +32,7 @@ const JOURNALED: JournaledTables = {
   season: ['season'],
   mail_account: ['user_id'],
   mail_address: ['email'],
+  mail_masked_address: ['email'],
   directory_group: ['one'],
   mail_invite: ['invite_sha256'],
   mail_erased_account: ['user_id'],

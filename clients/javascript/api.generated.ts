@@ -1228,6 +1228,19 @@ export interface OwnAddress {
   is_primary: boolean;
 }
 
+export interface MaskedAddress {
+  /** @example "maple.otter.4182@example.test" */
+  email: string;
+  /** pending: ends by itself if no mail comes within a day. deleted: ended; it can be opened again. */
+  state: "pending" | "enabled" | "disabled" | "deleted";
+  note: string;
+  for_domain: string;
+  created_by: string;
+  created_at: string;
+  /** Precise to an hour. */
+  last_message_at: string | null;
+}
+
 export interface MailAccount {
   user_id: string;
   email: string;
@@ -1377,6 +1390,8 @@ export interface Message {
   unsubscribe: Unsubscribe;
   /** The identifier in List-Id (RFC 2919), in lower case. */
   list_id: string | null;
+  /** The masked address that received the message, if neither To nor Cc names it. */
+  delivered_to: string | null;
   body: string;
   html: string | null;
   /** Present if the bodies are too long for one answer: `body` is cut, and `html` is null. `…/raw` has all bytes. */
@@ -6938,6 +6953,73 @@ export namespace V1 {
     };
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListMaskedAddresses
+   * @summary List your masked addresses, newest first, with those that were ended
+   * @request GET:/v1/me/masked-addresses
+   * @secure
+   */
+  export namespace ListMaskedAddresses {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = MaskedAddress[];
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name CreateMaskedAddress
+   * @summary Make an address to give away: two words and four digits at the domain of the account
+   * @request POST:/v1/me/masked-addresses
+   * @secure
+   */
+  export namespace CreateMaskedAddress {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * @maxLength 200
+       * @default ""
+       */
+      note?: string;
+      /**
+       * @maxLength 300
+       * @default ""
+       * @pattern ^(?:https?:\/\/[^\s/?#@]+)?$
+       */
+      for_domain?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = MaskedAddress;
+  }
+
+  /**
+   * @description deleted: mail to it is refused at SMTP, and none can be sent from it. disabled: mail goes to Trash. enabled: it is open again.
+   * @tags mail
+   * @name ChangeMaskedAddress
+   * @summary Change the note of a masked address, end it or open it again
+   * @request PATCH:/v1/me/masked-addresses/{email}
+   * @secure
+   */
+  export namespace ChangeMaskedAddress {
+    export type RequestParams = {
+      /** @maxLength 320 */
+      email: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      state?: "enabled" | "disabled" | "deleted";
+      /** @maxLength 200 */
+      note?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = MaskedAddress;
   }
 
   /**

@@ -7,7 +7,7 @@ import type { ClaimedIncoming, IncomingEnd, IncomingMessage } from '../contract/
 import type { NoMailbox, ReadError } from '../contract/mailbox.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import * as incoming from '../incoming/incoming-store.ts';
-import { isRetired, retireAddress } from '../incoming/retired-address-store.ts';
+import { isRetired, openAddressAgain, retireAddress } from '../incoming/retired-address-store.ts';
 import { readSpamModel } from '../messages/spam-lesson-store.ts';
 
 import { RuleCalls } from './rule-calls.ts';
@@ -32,6 +32,11 @@ export class IncomingCalls extends RuleCalls {
   /** Records that the account lost an address. Call it before DIRECTORY changes. */
   async retireAddress(email: string): Promise<void> {
     if (this.transactions.opened) retireAddress(this.transactions.kv, email);
+  }
+
+  /** Records that the account has an address again. Call it after DIRECTORY changed. */
+  async openAddressAgain(email: string): Promise<void> {
+    if (this.transactions.opened) openAddressAgain(this.transactions.kv, email);
   }
 
   /** @returns the due messages, and the user's own spam model to check them with (null if there is none). */

@@ -6,7 +6,7 @@
 import { type EmailFilter, type KeywordTest, NO_MESSAGE } from '../../../workers/mail/domain/email-filter.ts';
 import { MESSAGE_FLAGS } from '../../../workers/mail/domain/message-flags.ts';
 import type { FolderRow } from '../contract/folders.ts';
-import { findFolder } from '../messages/folder-store.ts';
+import { findFolder, isView } from '../messages/folder-store.ts';
 import { parseThreadId } from '../messages/thread-store.ts';
 import { type Condition, type TextScope, type TextTest, toMatch, toTextCondition, toTextTests } from './text-sql.ts';
 
@@ -45,11 +45,15 @@ type FolderFinder = (folderId: string) => FolderRow | null;
 const MICROSECONDS = 1_000;
 const LATER_POSITION_MS_MAX = 1_000;
 
-/** @param filter null matches every message. */
+/** @param filter null matches every message. The id of a view finds none, because no message is stored in it. */
 export function compileSearch(sql: SqlStorage, filter: EmailFilter | null): CompiledSearch {
   const known = new Map<string, FolderRow | null>();
+  const find = (folderId: string) => {
+    const found = findFolder(sql, folderId);
+    return found && !isView(found) ? found : null;
+  };
   const folders: FolderFinder = (folderId) => {
-    const folder = known.has(folderId) ? (known.get(folderId) ?? null) : findFolder(sql, folderId);
+    const folder = known.has(folderId) ? (known.get(folderId) ?? null) : find(folderId);
     known.set(folderId, folder);
     return folder;
   };

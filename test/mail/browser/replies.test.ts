@@ -92,10 +92,14 @@ describe.skipIf(!hasChromium)('replies', () => {
     await takePictures(page, 'folded-quote');
     // Without local storage, the page has only the draft, as another device does.
     await page.evaluate(() => localStorage.clear());
+    // The folders may arrive after the conversation, and the reply goes on all the same.
+    const isAnswered = Promise.withResolvers<void>();
+    await page.route(/\/v1\/folders$/, (route) => isAnswered.promise.then(() => route.continue()));
     await page.reload();
-    await messageText(page, 'First line.').waitFor();
+    await page.locator('article.message').first().waitFor();
     await page.keyboard.press('r');
     await eventually(() => readText(text(page))).toBe('My answer');
+    isAnswered.resolve();
     await page.getByRole('button', { name: 'Show the quoted message' }).click();
     await page.frameLocator('.compose-quote iframe').getByText('> First line.').waitFor();
     await expectAccessible(page);

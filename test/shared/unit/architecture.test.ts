@@ -72,6 +72,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'bridge/': ['bridge/'],
   'bridge/session/': [],
   'web/mail/': [
+    'workers/mail/domain/masked-name-form.ts',
     'workers/shared/web/passkey-json.ts',
     ...WEB_CONTRACTS,
     'workers/mail/schemas/',

@@ -73,6 +73,7 @@ const BAD: Record<string, readonly string[]> = {
   MAIL_API_URL: ['api.cloudflare.com'],
   MAIL_TRANSPORT_USER: ['u'.repeat(256)],
   MAIL_TRANSPORT_PASSWORD: ['p'.repeat(256)],
+  MAX_MASKED_ADDRESSES_PER_ACCOUNT: ['-1', '10001', '1.5'],
   SEND_LIMIT_PER_HOUR: ['1k', '-1'],
   SEND_LIMIT_FIRST_DAY: ['few', '-1'],
   SEND_LIMIT_FIRST_WEEK: ['1.5', '-1'],

@@ -202,15 +202,15 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await page.context().close();
   });
 
-  it('resumes an upload of 50 MiB after a killed server and a reload, and sends only missing parts', async () => {
-    const bytes = randomFillSync(new Uint8Array(50 * MIB));
+  it('resumes an upload of 20 MiB after a killed server and a reload, and sends only missing parts', async () => {
+    const bytes = randomFillSync(new Uint8Array(20 * MIB));
     const path = join(stage.server.directory, 'film.bin');
     writeFileSync(path, bytes);
     const { page } = await signIn();
     await openBucket(page, 'album-of-films');
     let stored: number[] = [];
-    // Hold back the last three of seven parts until the tab is closed. Otherwise a fast machine could finish the upload.
-    await page.route(/partNumber=[567]&/, () => undefined);
+    // Hold back the last of three parts until the tab is closed. Otherwise a fast machine could finish the upload.
+    await page.route(/partNumber=3&/, () => undefined);
     page.on('response', (response) => {
       const part = new URL(response.url()).searchParams.get('partNumber');
       if (part && response.status() === 200) stored.push(Number(part));
@@ -219,17 +219,17 @@ describe.skipIf(!hasChromium)('the storage page', () => {
     await expect.poll(() => stored.length, { timeout: TIMEOUT_MS, interval: 5 }).toBeGreaterThan(0);
     await stage.server.kill9();
     await stage.server.start();
-    await eventually(() => new Set(stored).size).toBe(4);
+    await eventually(() => new Set(stored).size).toBe(2);
     await page.reload();
-    await page.unroute(/partNumber=[567]&/);
+    await page.unroute(/partNumber=3&/);
     await page.getByText('Unfinished: choose the same file again to continue').waitFor();
     const before = new Set(stored);
     stored = [];
     await page.getByLabel('Upload files').setInputFiles(path);
     await page.getByRole('heading', { name: 'Uploads complete' }).waitFor();
     // Parts that had arrived must not be sent again.
-    expect([...before].sort()).toEqual([1, 2, 3, 4]);
-    expect(stored.toSorted()).toEqual([5, 6, 7]);
+    expect([...before].sort()).toEqual([1, 2]);
+    expect(stored.toSorted()).toEqual([3]);
     await page.getByRole('link', { name: 'film.bin' }).click();
     const answer = await fetch(await link(page));
     expect(sha256(new Uint8Array(await answer.arrayBuffer()))).toBe(sha256(bytes));

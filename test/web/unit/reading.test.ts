@@ -10,6 +10,7 @@ import {
   withPrefix,
 } from '../../../web/mail/model/addresses.ts';
 import type { Message, Summary } from '../../../web/mail/model/api.ts';
+import { toShownLabels } from '../../../web/mail/model/labels.ts';
 import {
   appendToRows,
   findRowShift,
@@ -212,6 +213,14 @@ describe('the list', () => {
     expect(visibleRange(200_000 * 70 - 700, 700, 70, 200_000)).toEqual({ first: 199_984, last: 200_000 });
     expect(visibleRange(5_000, 700, 70, 0)).toMatchObject({ last: expect.any(Number) });
     expect(visibleRange(0, 700, 70, 3)).toEqual({ first: 0, last: 3 });
+  });
+});
+
+describe('the labels of a message', () => {
+  it('leave out the marks that mail programs keep as keywords, and keep the tags of a person', () => {
+    const marks = ['$mdnsent', '$junk', '$notjunk', 'junk', 'nonjunk', 'notjunk', '$unsubscribed', '$label12'];
+    const tags = ['$label1', '$label5', 'junkyard', 'work', '5$'];
+    expect(toShownLabels([...marks, ...tags])).toEqual(tags);
   });
 });
 

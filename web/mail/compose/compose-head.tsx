@@ -25,15 +25,16 @@ export function findCopyField(event: {
   return ({ c: 'cc', b: 'bcc' } as const)[event.key.toLowerCase()] ?? null;
 }
 
-/** Choice of the sender. Hidden if the user has only one address. */
+/** Choice of the sender, among the user's addresses and the masked one of the message. Hidden if there is only one. */
 function Sender({ writing }: { writing: Writing }) {
   const own = useStore(session, (state) => state.profile?.addresses);
-  if (!own || own.length < 2) return null;
+  const offered = own && (writing.from === '' || own.includes(writing.from) ? own : [...own, writing.from]);
+  if (!offered || offered.length < 2) return null;
   return (
     <label className="compose-line">
       <span>{t.from}</span>
-      <select value={writing.from || own[0]} onChange={(event) => change({ from: event.target.value })}>
-        {own.map((email) => (
+      <select value={writing.from || offered[0]} onChange={(event) => change({ from: event.target.value })}>
+        {offered.map((email) => (
           <option key={email}>{email}</option>
         ))}
       </select>

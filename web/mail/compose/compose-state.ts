@@ -9,6 +9,7 @@ import { showError, showToast } from '../../shared/toasts.tsx';
 import { deleteDraft, findShownMessage, loadConversation, loadDraft, loadMessage, type Message } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
 import { refreshAll } from '../model/list-reading.ts';
+import { findMaskedSender } from '../model/masked.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
@@ -75,7 +76,8 @@ export async function startReply(kind: ReplyKind, message?: Message): Promise<vo
     if (kind !== 'forward' && (await continueReply(source))) return;
     const quoted = quoteHtml(source);
     const blank = newWriting();
-    const reply = toReply(kind, source, session.get().profile?.addresses ?? [], blank.body, quoted?.html ?? null);
+    const own = [...(session.get().profile?.addresses ?? []), (await findMaskedSender(source)) ?? []].flat();
+    const reply = toReply(kind, source, own, blank.body, quoted?.html ?? null);
     startWriting({ ...reply, untouched: toTyped({ ...blank, ...reply }) });
     const pictures = quoted?.pictures ?? [];
     const inQuote = new Set(pictures.map((picture) => picture.fileName));

@@ -16,6 +16,8 @@ import { Menu, type MenuCommand } from '../../shared/menu.tsx';
 import { isLayerOpen } from '../../shared/open-layers.ts';
 import { useStore } from '../../shared/store.ts';
 import { mailComposeTexts } from '../../shared/texts/mail-compose.ts';
+import { showError } from '../../shared/toasts.tsx';
+import { makeMasked } from '../model/masked.ts';
 import { view } from '../model/view.ts';
 import { type CopyField, findCopyField, Head } from './compose-head.tsx';
 import { change, closeWriting, discard, makePlain } from './compose-state.ts';
@@ -80,7 +82,18 @@ const listOptions = ({ importance, html }: Writing, isRich: boolean): MenuComman
       run: () => change({ importance: one }),
     })),
   { icon: 'reply', title: t.setReplyTo, run: () => compose.set({ isReplyToShown: true }) },
+  { icon: 'key', title: t.fromMasked, run: () => void sendFromMasked() },
 ];
+
+/** Makes an address to give away, and makes it the sender of the message. */
+async function sendFromMasked(): Promise<void> {
+  try {
+    const { email } = await makeMasked(compose.get().writing?.to.slice(0, 200) ?? '');
+    change({ from: email });
+  } catch (error) {
+    showError(error);
+  }
+}
 
 interface TextProps {
   writing: Writing;

@@ -9,9 +9,14 @@ const LABELS_MAX = 50;
 /** The label of a message whose list the user has left. The server sets it. */
 export const UNSUBSCRIBED_LABEL = '$unsubscribed';
 
+/**
+ * Marks that mail programs keep as keywords, such as `$mdnsent`, and what their own spam filters said. They are no labels to a person.
+ * Thunderbird's tags `$label1` to `$label5` are.
+ */
+const isOfProgram = (name: string): boolean => /^(?:\$(?!label\d$)|(?:non|not)?junk$)/.test(name);
+
 /** Filters the labels that the page lists. The mark that the server sets itself is shown in words beside the sender instead. */
-export const toShownLabels = (names: readonly string[]): string[] =>
-  names.filter((name) => name !== UNSUBSCRIBED_LABEL);
+export const toShownLabels = (names: readonly string[]): string[] => names.filter((name) => !isOfProgram(name));
 
 export const labels = createStore<{ names: readonly string[] }>({ names: [] });
 

@@ -12,6 +12,7 @@ import { continueDraft, startReply } from '../compose/compose-state.ts';
 import { cancelAndEdit } from '../compose/sending.ts';
 import { describeAddress, formatAddresses } from '../model/addresses.ts';
 import type { Address, Delivery, Message } from '../model/api.ts';
+import { useMaskedOf } from '../model/masked.ts';
 import { session } from '../model/session.ts';
 import { Attachments } from './attachments.tsx';
 import { InvitationCard, mayInvite } from './invitation.tsx';
@@ -159,9 +160,18 @@ function Details({ message }: { message: Message }) {
  */
 const DATE_TOLERANCE_MS = 24 * 3_600_000;
 
+/** Where the user gave away the masked address to which the message came. */
+function MaskedNote({ message }: { message: Message }) {
+  const masked = useMaskedOf(message);
+  if (!masked || message.delivery !== undefined) return null;
+  const note = masked.note || masked.for_domain || t.noNote;
+  return <p className="muted small">{fill(t.toMasked, { email: masked.email, note })}</p>;
+}
+
 /** What a reader of the message should know first. */
 const Notes = ({ message }: { message: Message }) => (
   <>
+    <MaskedNote message={message} />
     {message.importance === 'high' && <p className="badge warn">{t.highImportance}</p>}
     {message.is_truncated && <p className="badge warn">{t.cutShort}</p>}
   </>

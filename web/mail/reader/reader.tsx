@@ -243,6 +243,9 @@ function Labels({ threadId }: { threadId: string }) {
   );
 }
 
+/** Drafts that another program stored are known only by their folder. The folders may arrive after the conversation. */
+const isDraft = (message: Message): boolean => message.is_draft || message.folder_id === folderByRole('drafts')?.id;
+
 export function Reader({ threadId }: { threadId: string }) {
   const { messages, isMuted, error } = useThread(threadId);
   const outgoing = useOutgoing(messages);
@@ -250,12 +253,11 @@ export function Reader({ threadId }: { threadId: string }) {
   const sentDrafts = new Set(outgoing.map((letter) => letter.body.draft_id));
   const { isOpen, toggle } = useOpen(messages);
   const [areAllShown, setAllShown] = useState(false);
-  const draftsId = folderByRole('drafts')?.id;
   useReadMarks(threadId, messages);
   const last = messages?.at(-1);
   const snoozedUntil = messages?.findLast((message) => message.snoozed_until)?.snoozed_until;
   // The message that a reply answers: the last one that is not a draft.
-  const answered = messages?.findLast((message) => message.folder_id !== draftsId) ?? last;
+  const answered = messages?.findLast((message) => !isDraft(message)) ?? last;
   useEffect(() => {
     if (answered) view.set({ messageId: answered.id });
   }, [answered]);
@@ -273,7 +275,7 @@ export function Reader({ threadId }: { threadId: string }) {
       message={message}
       thread={messages ?? []}
       isOpen={isOpen(message.id)}
-      isDraft={message.folder_id === draftsId}
+      isDraft={isDraft(message)}
       onToggle={() => toggle(message.id)}
     />
   );
@@ -321,7 +323,7 @@ export function Reader({ threadId }: { threadId: string }) {
               {outgoing.map((letter) => (
                 <OutgoingLetterView key={letter.id} letter={letter} />
               ))}
-              {answered && answered.folder_id !== draftsId && <ReplyEnd answered={answered} isWritten={isWritten} />}
+              {answered && !isDraft(answered) && <ReplyEnd answered={answered} isWritten={isWritten} />}
             </>
           )}
         </div>

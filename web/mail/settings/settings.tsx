@@ -12,6 +12,7 @@ import { useLoaded } from '../../shared/use-loaded.ts';
 import type { Profile } from '../model/api.ts';
 import { session } from '../model/session.ts';
 import type { Vacation } from '../model/settings-api.ts';
+import { MaskedAddresses } from './masked-addresses.tsx';
 import { Notifications } from './notifications.tsx';
 import { OwnAddresses } from './own-addresses.tsx';
 
@@ -72,6 +73,7 @@ function You() {
     <div className="stack-large">
       <ProfileForm />
       <OwnAddresses />
+      <MaskedAddresses />
       <Notifications />
     </div>
   );

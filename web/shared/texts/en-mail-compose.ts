@@ -63,6 +63,7 @@ export const enMailCompose = {
     importances: { high: 'High importance', normal: 'Normal importance', low: 'Low importance' },
     replyTo: 'Reply to',
     setReplyTo: 'Send replies to another address',
+    fromMasked: 'Send from a new address to give away',
     invalid: 'Invalid address',
     remove: 'Remove {name}',
     recipients: '{field}: recipients',

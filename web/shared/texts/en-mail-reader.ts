@@ -2,6 +2,8 @@
 export const enMailReader = {
   reader: {
     highImportance: 'High importance',
+    toMasked: 'To your address {email}, given to: {note}',
+    noNote: 'no note',
     cutShort: 'This message is too long to show whole. Download the original for all of it.',
     toolbar: 'Conversation',
     back: 'Back',

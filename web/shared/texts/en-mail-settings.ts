@@ -1,6 +1,7 @@
 /** English texts of the settings of mail, of imports and of exports. Words in braces are replaced. */
 
 import { enMailPrograms } from './en-mail-programs.ts';
+import { enMasked } from './en-masked.ts';
 import type { Forms } from './forms.ts';
 
 export const enMailSettings = {
@@ -246,6 +247,7 @@ export const enMailSettings = {
     isYours: '{email} was added.',
     givenUp: '{email} was removed.',
   },
+  masked: enMasked,
   profile: {
     saved: 'Saved.',
     identity: '{email} · since {createdAt}',

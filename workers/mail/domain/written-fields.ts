@@ -5,6 +5,12 @@ export interface HeaderField {
   readonly value: string;
 }
 
+/**
+ * Field that the service adds to the stored headers of mail to a masked address that neither To nor Cc names. Fields of this name in a
+ * message from outside are left out.
+ */
+export const HIDDEN_RECIPIENT = 'X-Tessera-Recipient';
+
 export const IMPORTANCES = ['high', 'normal', 'low'] as const;
 export type Importance = (typeof IMPORTANCES)[number];
 

@@ -25,6 +25,7 @@ import { findSizeFault } from '../outbound/submission/size-of-way.ts';
 import { openOwnMailbox, USER_ROUTE } from '../routes/route.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
 import { listSenders } from '../store/address-store.ts';
+import { listOpenMasked } from '../store/masked-store.ts';
 import { toMessageBytesMax } from './account.ts';
 import { type Received, receiveMessage } from './received-body.ts';
 import { submissionAnswerSchema, submissionQuerySchema } from './schemas.ts';
@@ -119,7 +120,7 @@ async function send(
 ): Promise<Result<Submitted, Problem>> {
   const { env, user, accountType, envelope } = sending;
   const { message, storedKey } = received;
-  const addresses = await listSenders(env, user.userId);
+  const addresses = (await Promise.all([listSenders(env, user.userId), listOpenMasked(env, user.userId)])).flat();
   const checked = checkSending(env, { addresses, accountType, envelope }, message);
   if (!checked.ok) return err(toProblem(checked.error));
   const { from, recipients, files } = checked.value;

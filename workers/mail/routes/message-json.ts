@@ -13,7 +13,7 @@ import { getBlob } from '../bindings/blobs.ts';
 import { readListId } from '../domain/list-query.ts';
 import { toFlagJson } from '../domain/message-flags.ts';
 import { isDelayed } from '../domain/recipient-state.ts';
-import { readImportance } from '../domain/written-fields.ts';
+import { HIDDEN_RECIPIENT, readImportance } from '../domain/written-fields.ts';
 import { showRemoteImages } from '../mime/clean-html.ts';
 import { findUnsubscribe } from '../outbound/leave-list.ts';
 import type { Folder, Message, Summary } from '../schemas/message.ts';
@@ -77,6 +77,7 @@ export async function toMessageJson(
     importance: readImportance(message.headers),
     unsubscribe: findUnsubscribe(env, message),
     list_id: readListId(message.headers),
+    delivered_to: message.headers.findLast(({ name }) => name === HIDDEN_RECIPIENT)?.value ?? null,
     body,
     html,
     ...(body === text && html === shownHtml ? {} : { is_truncated: true }),

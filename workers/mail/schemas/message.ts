@@ -92,6 +92,9 @@ export const messageSchema = z
     importance: z.enum(IMPORTANCES),
     unsubscribe: unsubscribeSchema.nullable(),
     list_id: z.string().nullable().openapi({ description: 'The identifier in List-Id (RFC 2919), in lower case.' }),
+    delivered_to: z.string().nullable().openapi({
+      description: 'The masked address that received the message, if neither To nor Cc names it.',
+    }),
     body: z.string(),
     html: z.string().nullable(),
     is_truncated: z.literal(true).optional().openapi({

@@ -22,6 +22,32 @@ export const mailAddress = sqliteTable(
 );
 
 /**
+ * Masked addresses: addresses that a person gives away, one for each shop or list. Each has a row in `mail_address` too, which keeps its
+ * user after the address was ended, so that it can be opened again. In the user's database.
+ */
+export const mailMaskedAddress = sqliteTable(
+  'mail_masked_address',
+  {
+    email: text('email').primaryKey(),
+    userId: text('user_id').notNull(),
+    /** `pending`, `enabled`, `disabled` or `deleted`: see `domain/masked-state.ts`. */
+    state: text('state').notNull(),
+    /** Where the address was given away, in the person's words. */
+    note: text('note').notNull(),
+    /** Origin of the site that it was made for, such as `https://shop.example.com`; empty if unknown. */
+    forDomain: text('for_domain').notNull(),
+    /** Link to the entry of the password manager that made it. */
+    url: text('url'),
+    /** Name of the app token that made it, or of this service. */
+    createdBy: text('created_by').notNull(),
+    createdAt: integer('created_at').notNull(),
+    /** Time of the newest message, precise to an hour; null before the first one. */
+    lastMessageAt: integer('last_message_at'),
+  },
+  (table) => [index('mail_masked_address_user').on(table.userId)],
+);
+
+/**
  * Number of groups of user databases that this database knows: a single row; 1 without a row. A Worker that knows fewer
  * groups cannot issue an address in this database, because the newest group issues it.
  */

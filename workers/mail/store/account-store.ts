@@ -2,7 +2,7 @@
 import { and, asc, eq, gt, isNull, notExists, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { readAll, statement } from '../../shared/stores/statement.ts';
-import { mailAccount, mailAddress, mailErasedAccount, mailInvite } from './account-schema.ts';
+import { mailAccount, mailAddress, mailErasedAccount, mailInvite, mailMaskedAddress } from './account-schema.ts';
 import { deleteOperatorRows } from './erasure-store.ts';
 
 export interface AccountRow {
@@ -15,13 +15,19 @@ export interface AccountRow {
 const isOpenInvite = (inviteSha256: string, now: number) =>
   and(eq(mailInvite.inviteSha256, inviteSha256), isNull(mailInvite.usedAt), gt(mailInvite.expiresAt, now));
 
+const IS_PLAIN = 'email NOT IN (SELECT email FROM mail_masked_address WHERE user_id = :userId)';
+
 const listSenders = statement<{ userId: string }, { email: string }>(
-  `SELECT email FROM (
-     SELECT email, created_at, 0 AS is_alias FROM mail_address WHERE user_id = :userId
+  `WITH own AS (SELECT email, created_at FROM mail_address WHERE user_id = :userId AND ${IS_PLAIN})
+   SELECT email FROM (
+     SELECT email, created_at, 0 AS is_alias FROM own
      UNION ALL
-     SELECT substr(a.email, 1, instr(a.email, '@')) || d.domain, a.created_at, 1 FROM mail_address AS a
-       JOIN mail_domain AS d ON d.alias_of = substr(a.email, instr(a.email, '@') + 1) WHERE a.user_id = :userId
+     SELECT substr(a.email, 1, instr(a.email, '@')) || d.domain, a.created_at, 1 FROM own AS a
+       JOIN mail_domain AS d ON d.alias_of = substr(a.email, instr(a.email, '@') + 1)
    ) ORDER BY is_alias, created_at, email`,
+);
+const listAddresses = statement<{ userId: string }, { email: string }>(
+  `SELECT email FROM mail_address WHERE user_id = :userId AND ${IS_PLAIN} ORDER BY created_at, email`,
 );
 
 export function createAccountStore(database: D1Database) {
@@ -50,17 +56,14 @@ export function createAccountStore(database: D1Database) {
         .limit(limit);
     },
 
-    /** Lists the addresses of a user, oldest first. The first is the one that the account was registered with. */
+    /**
+     * Lists the addresses of a user without masked ones, oldest first. The first is the one that the account was registered with.
+     */
     async listAddresses(userId: string): Promise<string[]> {
-      const rows = await db
-        .select({ email: mailAddress.email })
-        .from(mailAddress)
-        .where(eq(mailAddress.userId, userId))
-        .orderBy(asc(mailAddress.createdAt), asc(mailAddress.email));
-      return rows.map((row) => row.email);
+      return (await readAll(database, listAddresses, { userId })).map((row) => row.email);
     },
 
-    /** @returns the addresses of a user, then the same local parts at the aliases of their domains. */
+    /** @returns the addresses of a user without masked ones, then the same local parts at the aliases of their domains. */
     async listSenders(userId: string): Promise<string[]> {
       return (await readAll(database, listSenders, { userId })).map((row) => row.email);
     },
@@ -89,6 +92,7 @@ export function createAccountStore(database: D1Database) {
       await db.batch([
         db.insert(mailErasedAccount).select(tombstone).onConflictDoNothing(),
         db.update(mailAddress).set({ userId: null }).where(eq(mailAddress.userId, userId)),
+        db.delete(mailMaskedAddress).where(eq(mailMaskedAddress.userId, userId)),
         db.delete(mailAccount).where(eq(mailAccount.userId, userId)),
         ...deleteOperatorRows(db, userId),
       ]);

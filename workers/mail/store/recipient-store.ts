@@ -4,11 +4,14 @@ import { MisconfiguredError } from '../../shared/settings/settings.ts';
 import { countSets, databaseNumberOf, databaseOf, possibleDatabaseNumbersOf } from '../../shared/stores/directories.ts';
 import { askReplica } from '../../shared/stores/replica.ts';
 import { readFirst, statement } from '../../shared/stores/statement.ts';
+import type { MaskedFacts } from '../domain/masked-state.ts';
 
 export interface FoundRecipient {
   readonly email: string;
   readonly userId: string;
   readonly accountType: string;
+  /** Facts of a masked address; null for any other. */
+  readonly masked: MaskedFacts | null;
 }
 
 /** An address that was issued to a user. The account type is null if the user is in another database, or has no account. */
@@ -24,8 +27,11 @@ interface Answer {
 }
 
 const selectIssued = statement<{ emails: string }, Pick<Answer, 'groups' | 'owner'> & { issued: string }>(
-  `SELECT (SELECT json_group_array(json_object('email', a.email, 'userId', a.user_id, 'accountType', m.account_type))
+  `SELECT (SELECT json_group_array(json_object('email', a.email, 'userId', a.user_id, 'accountType', m.account_type, 'masked',
+         CASE WHEN k.email IS NULL THEN NULL
+         ELSE json_object('state', k.state, 'createdAt', k.created_at, 'lastMessageAt', k.last_message_at) END))
        FROM mail_address AS a LEFT JOIN mail_account AS m ON m.user_id = a.user_id
+         LEFT JOIN mail_masked_address AS k ON k.email = a.email
        WHERE a.email IN (SELECT value FROM json_each(:emails)) AND a.user_id IS NOT NULL) AS issued,
      COALESCE((SELECT groups FROM directory_group), 1) AS groups, ${OWNER_COLUMN}`,
 );
@@ -53,7 +59,7 @@ export async function findRecipient(
   answers.push(...(await askEach(env, source, [...away.keys()], (email) => [away.get(email) ?? 0])));
   const known = answers
     .flatMap(({ issued }) => issued)
-    .flatMap(({ email, userId, accountType }) => (accountType === null ? [] : [{ email, userId, accountType }]));
+    .flatMap(({ accountType, ...rest }) => (accountType === null ? [] : [{ ...rest, accountType }]));
   const found = emails.flatMap((email) => known.find((row) => row.email === email) ?? [])[0] ?? null;
   if (source === 'primary' && found?.email !== emails[0]) {
     for (const { number, groups, owner } of answers) {
@@ -96,7 +102,7 @@ const selectAccountType = statement<{ userId: string }, { accountType: string | 
  * Finds the user who receives a domain's mail for addresses that `findRecipient` did not find. @returns null if there is none.
  * @throws MisconfiguredError if the database that has this user is not bound, or was lost.
  */
-export async function findCatchAll(env: Env, domain: string): Promise<Omit<FoundRecipient, 'email'> | null> {
+export async function findCatchAll(env: Env, domain: string): Promise<Omit<FoundRecipient, 'email' | 'masked'> | null> {
   const found = await readFirst(env.DIRECTORY, selectCatchAll, { domain });
   if (!found?.userId) return null;
   const { userId, accountType } = found;

@@ -111,6 +111,14 @@ export const mailSettings = {
     group: 'Outgoing mail',
     meaning: "Cloudflare's API of Email Sending for the account. `npm run deploy` sets it.",
   }),
+  MAX_MASKED_ADDRESSES_PER_ACCOUNT: number({
+    group: 'Mail',
+    unit: 'addresses',
+    min: 0,
+    max: 10_000,
+    fallback: 500,
+    meaning: 'Masked addresses that one account may make, ended ones included.',
+  }),
   SEND_LIMIT_PER_HOUR: number({
     group: 'Outgoing mail',
     ...RECIPIENTS_PER_HOUR,

@@ -19,6 +19,7 @@ import { authenticateMessage, readSealedClient } from '../../checks/index.ts';
 import { createCheckDependencies } from '../../checks/production-dependencies.ts';
 import { isPublicIp } from '../../domain/client-ip.ts';
 import { decideHeader } from '../../domain/header-policy.ts';
+import { noteMaskedArrival } from '../../store/masked-store.ts';
 import { recordRefusals } from '../../store/refusal-store.ts';
 import { type Recipient, type RecipientReply, refuse, resolveRecipient } from './resolve-recipient.ts';
 import { type StoredRaw, storeRaw, storeRawBytes } from './store-raw.ts';
@@ -318,7 +319,10 @@ async function offer(
     verdicts,
   };
   const outcome = await openMailbox(env, userId).acceptIncoming(message, isConfirmed);
-  if (outcome.ok) return outcome.value.duplicate ? 'duplicate' : 'accepted';
+  if (outcome.ok) {
+    await noteMaskedArrival(env, target);
+    return outcome.value.duplicate ? 'duplicate' : 'accepted';
+  }
   if (outcome.error.kind === 'over_quota') return refuse(email, 452, '4.2.2 mailbox full');
   return isConfirmed ? refuse(email, 550, '5.1.1 no such mailbox') : 'unproven';
 }

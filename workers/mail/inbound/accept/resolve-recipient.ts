@@ -10,6 +10,7 @@ import { readTransportSettings } from '../../bindings/transport-settings.ts';
 import { toBase64Size } from '../../domain/base64-size.ts';
 import { listExactReceivers, listReceivers } from '../../domain/email-address.ts';
 import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
+import { isOpen, type MaskedFacts } from '../../domain/masked-state.ts';
 import { readReturnPath } from '../../domain/return-path.ts';
 import { findMainDomain, isHostedDomain, listConfiguredDomains } from '../../domains/hosted-domains.ts';
 import { readReturnPathSigners } from '../../domains/return-path-keys.ts';
@@ -35,6 +36,8 @@ export interface Recipient {
    * address, and a refusal counts only if the primary confirms it.
    */
   readonly isConfirmed: boolean;
+  /** Facts of a masked address; null for any other. */
+  readonly masked: MaskedFacts | null;
 }
 
 /** Allowance for text, headers and MIME, in addition to the size of the attachments. */
@@ -77,7 +80,7 @@ export async function resolveRecipient(
   const isReport = returned !== null && returned !== false && from === '';
   if (source === 'replica' && (returned === null || isReport)) {
     const near = await findInReplica(env, path, returned ? [returned.owner] : listExactReceivers(path));
-    if (near) return ok(toRecipient(env, email, near.email, near, false));
+    if (near && isOpen(near.masked, createClock(env)())) return ok(toRecipient(env, email, near.email, near, false));
   }
   const main = await findMainDomain(env, path.domain);
   if (main === null) {
@@ -90,18 +93,20 @@ export async function resolveRecipient(
   const receivers = returned ? [returned.owner] : listReceivers(path, main);
   const emails = operator === '' ? receivers : [email, `${path.local}@${main}`.toLowerCase(), operator, ...receivers];
   const receiver = await findRecipient(env, emails);
+  const noMailbox = refuse(email, 550, '5.1.1 no such mailbox');
+  if (receiver && !isOpen(receiver.masked, createClock(env)())) return err(noMailbox);
   const match = receiver ?? (await findCatchAll(env, main));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     return ok(await openOperatorMailbox(env, email));
   }
-  if (!match) return err(refuse(email, 550, '5.1.1 no such mailbox'));
-  return ok(toRecipient(env, email, receiver?.email ?? email, match, true));
+  if (!match) return err(noMailbox);
+  return ok(toRecipient(env, email, receiver?.email ?? email, { masked: null, ...match }, true));
 }
 
 async function openOperatorMailbox(env: Env, email: string): Promise<Recipient> {
   await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
   const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };
-  return { email, deliveredTo: email, ...operatorMailbox, isConfirmed: true };
+  return { email, deliveredTo: email, ...operatorMailbox, isConfirmed: true, masked: null };
 }
 
 /** Resolves `postmaster` without a domain in a deployment whose domains were all added by the API. */
@@ -127,10 +132,10 @@ function toRecipient(
   env: Env,
   email: string,
   deliveredTo: string,
-  { userId, accountType }: Omit<FoundRecipient, 'email'>,
+  { userId, accountType, masked }: Omit<FoundRecipient, 'email'>,
   isConfirmed: boolean,
 ): Recipient {
   const { attachmentBytes } = readLimits(env, accountType);
   const messageBytesMax = toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES;
-  return { email, deliveredTo, userId, messageBytesMax, isConfirmed };
+  return { email, deliveredTo, userId, messageBytesMax, isConfirmed, masked };
 }

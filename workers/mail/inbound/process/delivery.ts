@@ -14,6 +14,7 @@ import type { Result } from '../../../shared/pure/result.ts';
 import { deleteBlobs, putBlob, userPrefix } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { decodeCut, type OpenedMessage, type RawReader } from '../../checks/opened-message.ts';
+import { HIDDEN_RECIPIENT } from '../../domain/written-fields.ts';
 import { type ParsedAttachment, type ParsedRaw, parseMessage } from '../../mime/parse.ts';
 import { toStoredStructure } from '../../mime/structure.ts';
 
@@ -29,6 +30,8 @@ export type RawDelivery = Omit<StoreMessageInput, 'rawKey' | 'rawSha256' | 'size
   readonly parsedRaw?: ParsedRaw;
   /** Bcc recipients, for the sender's own copy. The raw message must not contain them. */
   readonly bcc?: ParsedMessage['bcc'];
+  /** Whether the message came to a masked address. Its headers then name the address if neither To nor Cc does. */
+  readonly isMasked?: boolean;
 };
 
 /** @returns the R2 key of the raw bytes of a delivery. */
@@ -66,8 +69,9 @@ export async function putDelivery(
   env: Env,
   delivery: RawDelivery,
 ): Promise<{ readonly input: StoreMessageInput; readonly written: readonly string[] }> {
-  const { userId, message, rawKey: givenRawKey, parsedRaw, bcc, ...rest } = delivery;
-  const parsed = parsedRaw ?? (await parseMessage(message.bytes, message));
+  const { userId, message, rawKey: givenRawKey, parsedRaw, bcc, isMasked, ...rest } = delivery;
+  const read = parsedRaw ?? (await parseMessage(message.bytes, message));
+  const parsed = withHiddenRecipient(read, isMasked === true ? (rest.deliveredTo ?? null) : null);
   const rawKey = givenRawKey ?? toRawKey(userId, delivery.deliveryKey);
   const prefix = toDeliveryPrefix(userId, delivery.deliveryKey);
   const written: string[] = [];
@@ -82,6 +86,16 @@ export async function putDelivery(
     parsed: bcc ? { ...stored, bcc } : stored,
   };
   return { input, written };
+}
+
+/** @param email the masked address that received the message, or null. */
+function withHiddenRecipient(parsed: ParsedRaw, email: string | null): ParsedRaw {
+  const headers = parsed.headers.filter(({ name }) => name.toLowerCase() !== HIDDEN_RECIPIENT.toLowerCase());
+  const isShown = [...parsed.to, ...parsed.cc].some((shown) => shown.email.toLowerCase() === email);
+  return {
+    ...parsed,
+    headers: email === null || isShown ? headers : [...headers, { name: HIDDEN_RECIPIENT, value: email }],
+  };
 }
 
 /** Stores a file or text of a message that is not a range of its raw bytes. */

@@ -24,9 +24,11 @@ import {
 } from '../../checks/index.ts';
 import { type OpenedMessage, openStored } from '../../checks/opened-message.ts';
 import { createCheckDependencies } from '../../checks/production-dependencies.ts';
+import { isMaskedName } from '../../domain/masked-name-form.ts';
 import { isHostedDomain } from '../../domains/hosted-domains.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import { parseMessage } from '../../mime/parse.ts';
+import { findMasked } from '../../store/masked-store.ts';
 import { recordQuarantine } from '../../store/quarantine-store.ts';
 import { OPERATOR_MAILBOX } from '../accept/resolve-recipient.ts';
 import { deliverRaw } from './delivery.ts';
@@ -184,6 +186,8 @@ export async function putIntoMailbox(
   { labels, isReleased }: { readonly labels: readonly string[]; readonly isReleased: boolean },
 ): Promise<Result<Outcome, string>> {
   const { spam, virus, authentication } = verdicts;
+  const masked = await readMasked(env, message);
+  const isDisabled = masked?.state === 'disabled';
   const isCertain = spam.verdict === 'reject' || authentication.dmarc.disposition !== 'none';
   const junk = isCertain ? 'certain' : spam.verdict === 'ham' ? 'no' : 'content';
   const judgement = { sender: authentication.sender ?? { address: null, list: null }, junk } as const;
@@ -194,7 +198,7 @@ export async function putIntoMailbox(
     deliveryKey: toDeliveryKey(message.contentKey),
     receivedAt: message.acceptedAt,
     origin: 'received',
-    folder: junk === 'no' ? 'inbox' : 'junk',
+    folder: isDisabled ? 'trash' : junk === 'no' ? 'inbox' : 'junk',
     isRead: false,
     isFlagged: false,
     labels,
@@ -203,9 +207,10 @@ export async function putIntoMailbox(
     deliveredTo: message.deliveredTo,
     spam: JSON.stringify(spam),
     authentication: JSON.stringify({ ...authentication, virus: virus.verdict }),
-    applyRules: junk === 'no',
+    applyRules: junk === 'no' && !isDisabled,
+    isMasked: masked !== null,
     // A message that an operator releases goes to the Inbox, regardless of its sender.
-    ...(isReleased ? {} : { judgement }),
+    ...(isReleased || isDisabled ? {} : { judgement }),
     // The quota was checked at acceptance. Mail that was accepted is never refused later.
     enforceQuota: false,
   } as const;
@@ -220,6 +225,10 @@ export async function putIntoMailbox(
   const outcome = folderRole === 'inbox' || folderRole === 'junk' ? folderRole : 'folder';
   return ok({ outcome, messageId, detail: null });
 }
+
+/** @returns the masked address that a message came to; null for any other. */
+const readMasked = async (env: Env, { userId, deliveredTo }: ClaimedIncoming) =>
+  isMaskedName(deliveredTo) ? findMasked(env, userId, deliveredTo) : null;
 
 async function quarantine(env: Env, message: ClaimedIncoming, raw: Uint8Array, verdicts: Verdicts): Promise<void> {
   const { subject } = await parseMessage(raw.subarray(0, 256 * 1024));

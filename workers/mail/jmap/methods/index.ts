@@ -26,6 +26,8 @@ import { mailboxGet } from './mailbox-get.ts';
 import { mailboxQuery } from './mailbox-query.ts';
 import { mailboxQueryChanges } from './mailbox-query-changes.ts';
 import { mailboxSet } from './mailbox-set.ts';
+import { maskedEmailGet } from './masked-email-get.ts';
+import { maskedEmailSet } from './masked-email-set.ts';
 import { pushSubscriptionGet } from './push-subscription-get.ts';
 import { pushSubscriptionSet } from './push-subscription-set.ts';
 import { quotaChanges } from './quota-changes.ts';
@@ -76,4 +78,6 @@ export const methods: Readonly<Record<string, Method>> = {
   'Quota/changes': quotaChanges,
   'Quota/query': quotaQuery,
   'Quota/queryChanges': quotaQueryChanges,
+  'MaskedEmail/get': maskedEmailGet,
+  'MaskedEmail/set': maskedEmailSet,
 };

@@ -1,5 +1,6 @@
 /**
- * Identities (RFC 8621 §6): one for each address of the user, also at the aliases of its domain, and identities that clients added.
+ * Identities (RFC 8621 §6): one for each address of the user, but for masked ones, also at the aliases of its domain,
+ * and identities that clients added.
  * What clients change is stored in a setting of the mailbox. The text signature of the first address is also the app's signature.
  */
 
@@ -10,6 +11,7 @@ import type { MailboxSettings, StoredIdentity } from '../../../../durable-object
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { parseMailPath, withoutTag } from '../../domain/mail-path.ts';
 import { listSenders } from '../../store/address-store.ts';
+import { listOpenMasked } from '../../store/masked-store.ts';
 import { type Arguments, type Call, type MethodError, toMethodError } from '../protocol/method.ts';
 
 export const IDENTITY_PROPERTIES = [
@@ -52,7 +54,7 @@ export interface Identity extends Arguments {
 export interface Identities {
   readonly state: string;
   readonly settings: MailboxSettings;
-  /** The user's addresses. The first is the one that the account was registered with. */
+  /** The user's addresses, masked ones last. The first is the one that the account was registered with. */
   readonly addresses: readonly string[];
   readonly list: readonly Identity[];
 }
@@ -62,14 +64,16 @@ export const toIdentityId = (email: string): string =>
   `a${createHash('sha256').update(email.toLowerCase()).digest('hex').slice(0, 20)}`;
 
 export async function readIdentities(call: Call): Promise<Result<Identities, MethodError>> {
-  const [profile, addresses] = await Promise.all([
+  const [profile, listed, masked] = await Promise.all([
     call.ask((mailbox) => mailbox.readProfile()),
     listSenders(call.env, call.user.userId),
+    listOpenMasked(call.env, call.user.userId),
   ]);
   if (!profile.ok) return err(toMethodError(profile.error));
   const { state, settings } = profile.value;
   const stored = new Map(settings.identities.map((identity) => [identity.id, identity]));
-  const own = addresses.map((email, at): Identity => {
+  const addresses = [...listed, ...masked];
+  const own = listed.map((email, at): Identity => {
     const id = toIdentityId(email);
     const identity = toIdentity(stored.get(id) ?? { id, email, name: call.user.name }, false);
     return at === 0 ? { ...identity, textSignature: settings.signature } : identity;

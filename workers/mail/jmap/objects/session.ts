@@ -61,6 +61,7 @@ const toAccountCapabilities = (attachmentBytesMax: number) => ({
     supportedDigestAlgorithms: ['sha', 'sha-256', 'sha-512'],
   },
   [CAPABILITIES.quota]: {},
+  [CAPABILITIES.masked]: {},
 });
 
 /** @returns the limit of the way of mail to other servers. If its settings cannot be read, that of the default way. */

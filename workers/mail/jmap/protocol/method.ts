@@ -18,6 +18,7 @@ export const CAPABILITIES = {
   blob: 'urn:ietf:params:jmap:blob',
   quota: 'urn:ietf:params:jmap:quota',
   vapid: 'urn:ietf:params:jmap:webpush-vapid',
+  masked: 'https://www.fastmail.com/dev/maskedemail',
 } as const;
 export type Capability = keyof typeof CAPABILITIES;
 

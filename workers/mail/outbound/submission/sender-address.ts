@@ -4,8 +4,10 @@
  */
 import { type Problem, problem } from '../../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { createClock } from '../../../shared/settings/clock.ts';
 import { listExactReceivers, listReceivers } from '../../domain/email-address.ts';
 import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
+import { isOpen } from '../../domain/masked-state.ts';
 import { findMainDomain, isHostedDomain } from '../../domains/hosted-domains.ts';
 import { findRecipient } from '../../store/recipient-store.ts';
 
@@ -54,14 +56,14 @@ async function findExactly(env: Env, { userId, email }: Sender, path: MailPath):
   const emails = listExactReceivers(path);
   if (email !== null && emails.includes(email)) return email;
   const found = await findRecipient(env, emails, 'replica');
-  return found?.userId === userId ? found.email : null;
+  return found?.userId === userId && isOpen(found.masked, createClock(env)()) ? found.email : null;
 }
 
 async function findInPrimary(env: Env, { userId }: Sender, path: MailPath): Promise<string | null> {
   const main = await findMainDomain(env, path.domain);
   // The first match receives mail to the address. A wildcard of the user therefore does not cover an address of another user.
   const found = main === null ? null : await findRecipient(env, listReceivers(path, main));
-  return found?.userId === userId ? found.email : null;
+  return found?.userId === userId && isOpen(found.masked, createClock(env)()) ? found.email : null;
 }
 
 const NO_MAILBOX = problem(404, 'no_mailbox', 'This user has no mailbox.');

@@ -1,0 +1,55 @@
+/** Addresses to give away, in the settings and in a conversation. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { awaitSunk, postInbound, registerUser } from '../../support/mail/mail.ts';
+import { startServer, type TestServer } from '../../support/server.ts';
+import { closeTabs, expectAccessible, hasChromium, openChromium } from '../../web/browser/chromium.ts';
+import { openRow, signIn } from './mail-page.ts';
+
+describe.skipIf(!hasChromium)('an address to give away', () => {
+  let server: TestServer;
+  let browser: Browser;
+  beforeAll(async () => {
+    [server, browser] = await Promise.all([startServer({ vars: { MAIL_HOLD_SECONDS: '0' } }), openChromium()]);
+  });
+  afterAll(async () => {
+    await closeTabs(browser);
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  const raw = (to: string) =>
+    `From: Shop <shop@far.test>\r\nTo: ${to}\r\nSubject: Your order\r\nDate: ${new Date().toUTCString()}\r\nMessage-ID: <${crypto.randomUUID()}@far.test>\r\n\r\nThank you.\r\n`;
+  const send = async (to: string) => (await postInbound(server, raw(to), { from: 'shop@far.test', to })).status;
+
+  it('is made with one click, shows its note, is the sender of the reply, and is ended and opened with one click', async () => {
+    const user = await registerUser(server, `giver-${crypto.randomUUID()}`);
+    const { page } = await signIn(server, browser, user, {});
+    await page.goto(`${server.url}/_/mail#/settings/profile`);
+    const card = page.getByRole('region', { name: 'Addresses to give away' });
+    await card.getByLabel('Where you give it').fill('Running shoes');
+    await card.getByRole('button', { name: 'Make an address' }).click();
+    const item = card.getByRole('listitem').filter({ hasText: 'Running shoes' });
+    await item.waitFor();
+    await expectAccessible(page);
+    const [email = ''] = /[a-z]+\.[a-z]+\.\d{4}@example\.test/.exec((await item.textContent()) ?? '') ?? [];
+    expect(await send(email)).toBe(202);
+
+    await page.goto(`${server.url}/_/mail`);
+    await openRow(page, 'Your order');
+    await page.getByText(`To your address ${email}, given to: Running shoes`).waitFor();
+    await page.getByRole('button', { name: 'Reply to Shop' }).click();
+    expect(await page.getByRole('combobox', { name: 'From' }).inputValue()).toBe(email);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const sunk = await awaitSunk(server, 'the reply', ({ raw: sent }) => String(sent).includes('Re: Your order'));
+    expect(String(sunk.raw)).toContain(`<${email}>`);
+    expect(String(sunk.raw)).not.toContain(user.email);
+
+    await page.goto(`${server.url}/_/mail#/settings/profile`);
+    await item.getByRole('button', { name: 'End' }).click();
+    await page.getByText(`Mail to ${email} is refused from now on.`).waitFor();
+    expect(await send(email)).toBe(422);
+    await item.getByRole('button', { name: 'Open again' }).click();
+    await page.getByText(`${email} receives mail again.`).waitFor();
+    expect(await send(email)).toBe(202);
+  });
+});
