@@ -809,7 +809,7 @@ export interface LeaderboardDistribution {
 
 export interface ScoreCorrection {
   /**
-   * @min 0
+   * @min -9007199254740991
    * @max 9007199254740991
    */
   score?: number;
@@ -837,7 +837,7 @@ export interface BoardScoreUpdate {
    */
   user_id: string;
   /**
-   * @min 0
+   * @min -2147483648
    * @max 4294967295
    */
   points: number;
@@ -884,6 +884,18 @@ export interface Board {
    */
   max_points_per_post?: number;
   /**
+   * Whether points and scores may be negative. It never changes
+   * @default false
+   */
+  negative?: boolean;
+  /**
+   * Decimals with which pages show scores: 2 shows 1234 as 12.34. Points and scores of the API stay integers
+   * @min 0
+   * @max 6
+   * @default 0
+   */
+  decimals?: number;
+  /**
    * Minimum of seconds between two posts of a player; null without one
    * @min 1
    * @max 86400
@@ -921,13 +933,13 @@ export interface Board {
      */
     least_seconds?: number;
     /**
-     * @min 0
+     * @min -2147483648
      * @max 4294967295
      * @default 0
      */
     least_points?: number;
     /**
-     * @min 0
+     * @min -2147483648
      * @max 4294967295
      * @default null
      */
@@ -4936,6 +4948,8 @@ export namespace V1 {
        * @default 4
        */
       radius?: number | null;
+      /** At an end of the list, more players of the other side: the window has as many as in the middle */
+      full?: "1";
       /**
        * @pattern ^\d{4}-(0[1-9]|1[0-2])$
        * @example "2026-11"
@@ -5383,6 +5397,8 @@ export namespace V1 {
        * @default 4
        */
       radius?: number | null;
+      /** At an end of the list, more players of the other side: the window has as many as in the middle */
+      full?: "1";
       /**
        * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
        * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
@@ -5685,6 +5701,18 @@ export namespace V1 {
        */
       max_points_per_post?: number;
       /**
+       * Whether points and scores may be negative. It never changes
+       * @default false
+       */
+      negative?: boolean;
+      /**
+       * Decimals with which pages show scores: 2 shows 1234 as 12.34. Points and scores of the API stay integers
+       * @min 0
+       * @max 6
+       * @default 0
+       */
+      decimals?: number;
+      /**
        * Minimum of seconds between two posts of a player; null without one
        * @min 1
        * @max 86400
@@ -5722,13 +5750,13 @@ export namespace V1 {
          */
         least_seconds?: number;
         /**
-         * @min 0
+         * @min -2147483648
          * @max 4294967295
          * @default 0
          */
         least_points?: number;
         /**
-         * @min 0
+         * @min -2147483648
          * @max 4294967295
          * @default null
          */
@@ -5803,6 +5831,18 @@ export namespace V1 {
        */
       max_points_per_post?: number;
       /**
+       * Whether points and scores may be negative. It never changes
+       * @default false
+       */
+      negative?: boolean;
+      /**
+       * Decimals with which pages show scores: 2 shows 1234 as 12.34. Points and scores of the API stay integers
+       * @min 0
+       * @max 6
+       * @default 0
+       */
+      decimals?: number;
+      /**
        * Minimum of seconds between two posts of a player; null without one
        * @min 1
        * @max 86400
@@ -5840,13 +5880,13 @@ export namespace V1 {
          */
         least_seconds?: number;
         /**
-         * @min 0
+         * @min -2147483648
          * @max 4294967295
          * @default 0
          */
         least_points?: number;
         /**
-         * @min 0
+         * @min -2147483648
          * @max 4294967295
          * @default null
          */
@@ -5985,7 +6025,7 @@ export namespace V1 {
        */
       player_secret?: string;
       /**
-       * @min 0
+       * @min -2147483648
        * @max 4294967295
        */
       points: number;

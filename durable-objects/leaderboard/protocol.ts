@@ -175,11 +175,15 @@ export interface StandingsReader {
    */
   keyAtRank(rank: number, isExact: boolean, minAsOf?: number): Promise<RankPlace>;
   standings(userIds: readonly string[], isExact: boolean, minAsOf?: number): Promise<Standings>;
-  /** Finds a player with up to `radius` others on each side, in list order; null if the player is not listed. */
+  /**
+   * Finds a player with up to `radius` others on each side, in list order; null if the player is not listed.
+   * @param isFull whether a window that is cut at one end of the list is longer at the other end
+   */
   neighbors(
     userId: string,
     radius: number,
     isExact: boolean,
+    isFull?: boolean,
   ): Promise<{ entries: readonly RankedEntry[]; asOf: number } | null>;
   /** Counts the players in each of at most `rangesMax` ranges of scores. */
   distribution(rangesMax: number): Promise<Distribution>;
@@ -219,6 +223,8 @@ export interface CorrectedPlayer {
 export const POINTS_MAX = 1_000_000;
 /** Maximum points of one update of any board, because an event stores them in 32 bits. */
 export const BOARD_POINTS_MAX = 2 ** 32 - 1;
+/** Least points of one update of a board with negative scores. Its updates have at most 2^31 − 1. */
+export const SIGNED_POINTS_MIN = -(2 ** 31);
 /** Number of entries in the top list of a season, and maximum number of entries in one response. */
 export const TOP_ENTRIES = 100;
 /** Maximum age of ranks and lists. */

@@ -22,6 +22,8 @@ CREATE TABLE `quarantined_result` (
 CREATE INDEX `quarantined_result_by_state` ON `quarantined_result` (`board`,`state`,`play`);--> statement-breakpoint
 CREATE INDEX `quarantined_result_by_player` ON `quarantined_result` (`board`,`user_id`);--> statement-breakpoint
 CREATE INDEX `quarantined_result_by_end` ON `quarantined_result` (`decided_at`) WHERE decided_at IS NOT NULL;--> statement-breakpoint
+ALTER TABLE `board` ADD `is_signed` integer DEFAULT false NOT NULL;--> statement-breakpoint
+ALTER TABLE `board` ADD `decimals` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE `board` ADD `sessions` text;--> statement-breakpoint
 ALTER TABLE `board` ADD `data_bytes_max` integer;--> statement-breakpoint
 ALTER TABLE `board` ADD `seconds_between` integer;--> statement-breakpoint

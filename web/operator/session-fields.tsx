@@ -1,4 +1,4 @@
-/** The fields of a board for plays: whether pages may send results, which pages, and the rules that results keep. */
+/** Further fields of a board, and those for plays: whether pages may send results, which pages, and the rules that results keep. */
 import { operatorTexts } from '../shared/texts/operator.ts';
 import type { Board, SessionRules } from './types.ts';
 
@@ -53,7 +53,47 @@ export function SessionFields({ board }: { board: Board }) {
   );
 }
 
-/** The members of a board that the fields set. */
+const LIMITS = ['seconds_between_posts', 'max_data_bytes'] as const;
+
+export function FurtherFields({ board, isNew }: { board: Board; isNew: boolean }) {
+  return (
+    <>
+      <label className="field">
+        <span>{t.decimals}</span>
+        <input name="decimals" type="number" min={0} max={6} required defaultValue={board.decimals ?? 0} />
+      </label>
+      {LIMITS.map((name) => (
+        <label key={name} className="field">
+          <span>{t[name]}</span>
+          <input
+            name={name}
+            type="number"
+            min={1}
+            max={name === 'max_data_bytes' ? 1_024 : 86_400}
+            defaultValue={board[name] ?? ''}
+          />
+        </label>
+      ))}
+      <label className="check">
+        <input type="checkbox" name="negative" defaultChecked={board.negative ?? false} disabled={!isNew} />
+        {t.negative}
+      </label>
+    </>
+  );
+}
+
+/** The members of a board that `FurtherFields` sets. Whether scores may be negative never changes. */
+export function readFurther(form: FormData, board: Board) {
+  const limitOf = (name: (typeof LIMITS)[number]) => Number(form.get(name) ?? '') || null;
+  return {
+    negative: board.board === '' ? form.has('negative') : (board.negative ?? false),
+    decimals: Number(form.get('decimals') ?? 0),
+    seconds_between_posts: limitOf('seconds_between_posts'),
+    max_data_bytes: limitOf('max_data_bytes'),
+  };
+}
+
+/** The members of a board that `SessionFields` sets. */
 export function readSessions(form: FormData, board: Board): Pick<Board, 'sessions' | 'session_rules'> {
   if (!form.has('origins')) return { sessions: board.sessions ?? 'off', session_rules: board.session_rules ?? null };
   if (!form.has('sessions')) return { sessions: 'off', session_rules: null };

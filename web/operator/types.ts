@@ -22,6 +22,8 @@ export interface Board {
   max_points_per_day?: number | null;
   /** Number of past seasons that are kept; null for all. */
   seasons_kept?: number | null;
+  negative?: boolean;
+  decimals?: number;
   seconds_between_posts?: number | null;
   max_data_bytes?: number | null;
   sessions?: 'off' | 'required';

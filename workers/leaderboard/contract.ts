@@ -1,6 +1,6 @@
 /** Schemas of the leaderboard API. They validate requests and generate the API reference. */
 import { z } from '@hono/zod-openapi';
-import { BOARD_POINTS_MAX, POINTS_MAX } from '../../durable-objects/leaderboard/protocol.ts';
+import { BOARD_POINTS_MAX, POINTS_MAX, SIGNED_POINTS_MIN } from '../../durable-objects/leaderboard/protocol.ts';
 import { displayNameSchema } from '../shared/json/display-name.ts';
 import { RANGES_MAX } from './domain/distribution.ts';
 import { OPERATORS, SORTS } from './domain/score-rules.ts';
@@ -60,10 +60,13 @@ export const dataSchema = z.unknown().openapi({
     'JSON that is kept with the score that counts, such as the car or the build. At most `max_data_bytes` of the board',
 });
 
+/** Points of any board. Only boards with negative scores take them below zero, and none above `max_points_per_post`. */
+export const boardPointsSchema = z.int().min(SIGNED_POINTS_MIN).max(BOARD_POINTS_MAX);
+
 export const updateSchemaOf = (pointsMax: number, period?: Period) =>
   z.strictObject({
     user_id: userIdSchema,
-    points: z.int().min(0).max(pointsMax),
+    points: period === undefined ? boardPointsSchema : z.int().min(0).max(pointsMax),
     user_name: displayNameSchema(textOf(64)).optional(),
     event_id: textOf(128).optional().openapi({
       description:
@@ -108,8 +111,8 @@ export const sessionRulesSchema = z
       .max(86_400)
       .default(0)
       .openapi({ description: 'From the begin of a play to its result' }),
-    least_points: z.int().min(0).max(BOARD_POINTS_MAX).default(0),
-    most_points: z.int().min(0).max(BOARD_POINTS_MAX).nullable().default(null),
+    least_points: boardPointsSchema.default(0),
+    most_points: boardPointsSchema.nullable().default(null),
     most_points_per_second: z.number().positive().max(BOARD_POINTS_MAX).nullable().default(null),
     judged: z.boolean().default(false).openapi({
       description: 'Whether the webhook of the board judges each result that breaks no rule',
@@ -124,6 +127,13 @@ export const boardRulesSchema = z.strictObject({
   period: z.enum(PERIODS).openapi({ description: 'A season of the board. Weeks begin on Monday. All in UTC' }),
   public: z.boolean().openapi({ description: 'Whether everyone may read it' }),
   max_points_per_post: z.int().min(1).max(BOARD_POINTS_MAX).default(POINTS_MAX),
+  negative: z.boolean().default(false).openapi({
+    description: 'Whether points and scores may be negative. It never changes',
+  }),
+  decimals: z.int().min(0).max(6).default(0).openapi({
+    description:
+      'Decimals with which pages show scores: 2 shows 1234 as 12.34. Points and scores of the API stay integers',
+  }),
   seconds_between_posts: z.int().min(1).max(86_400).nullable().default(null).openapi({
     description: 'Minimum of seconds between two posts of a player; null without one',
   }),
@@ -256,6 +266,9 @@ export const playerSchema = z
 export const neighborsQuerySchemaOf = (season: SeasonSchema) =>
   z.strictObject({
     radius: z.coerce.number().int().min(0).max(RADIUS_MAX).default(RADIUS_DEFAULT),
+    full: z.literal('1').optional().openapi({
+      description: 'At an end of the list, more players of the other side: the window has as many as in the middle',
+    }),
     season: season.optional(),
     exact: exactSchema,
   });

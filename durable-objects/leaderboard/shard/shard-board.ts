@@ -16,7 +16,7 @@ import {
 import { parseSeason } from '../../../workers/leaderboard/domain/season-name.ts';
 import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { err, ok } from '../../../workers/shared/pure/result.ts';
-import { EVENTS_PER_PAGE, EventPage, hashEvent, type PlayerEvent } from '../domain/event-page.ts';
+import { EVENTS_PER_PAGE, EventPage, hashEvent, type PlayerEvent, toSigned } from '../domain/event-page.ts';
 import type { Move, PlayerRow } from '../domain/player-rows.ts';
 import { bucketOf } from '../domain/score-buckets.ts';
 import { ShardCounts } from '../domain/shard-counts.ts';
@@ -213,7 +213,8 @@ export class ShardBoard {
   #findRepeated({ slot, userId }: PlayerRow, hash: Uint8Array, points: number): ScoreResult | null {
     const event = this.#events.find(slot, hash);
     if (event === null) return null;
-    if (event.points !== points) return err({ kind: 'event_conflict', points: event.points });
+    const before = this.#rules.isSigned ? toSigned(event.points) : event.points;
+    if (before !== points) return err({ kind: 'event_conflict', points: before });
     const { score, rank, isEstimated } = event;
     return ok({ userName: event.userName ?? userId, score, rank, isEstimated, isDuplicate: true });
   }

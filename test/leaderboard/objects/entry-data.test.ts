@@ -99,6 +99,10 @@ describe('data of an entry', () => {
     expect(await read('?exact=1&from_rank=3&limit=3')).toEqual(expected.slice(2, 5));
     expect(await read('?user_ids=p4,p0,p1')).toEqual(['text', undefined, [4]]);
     expect(await read('/p2/neighbors?radius=1')).toEqual([undefined, [2], undefined]);
+    // A window at an end of the list is full, if asked.
+    expect(await read('/p0/neighbors?radius=2&full=1')).toEqual(expected.slice(0, 5));
+    expect(await read('/p6/neighbors?radius=2&full=1')).toEqual(expected.slice(3, 8));
+    expect(await read('/p6/neighbors?radius=9&full=1')).toEqual(expected);
   });
 
   it('has the limit of its board, in bytes, and a refused post counts nothing', async () => {

@@ -1,6 +1,10 @@
 /** Texts of the operator page about results that pages send. */
 export const operatorPlays = {
   sessions: {
+    decimals: 'Decimals of scores on pages',
+    seconds_between_posts: 'Fewest seconds between two posts of a player, empty for no limit',
+    max_data_bytes: 'Bytes of data of an entry (at most 1,024), empty for none',
+    negative: 'Scores may be negative',
     title: 'Results from pages',
     about:
       'Scores come from game servers. A game without a server may let its page send results. They can be faked, so give them rules: what breaks one waits for you.',

@@ -37,6 +37,7 @@ export async function takeResult(
 ): Promise<Result<ResultOutcome, ResultError>> {
   const { sessions } = board;
   if (sessions === null) return err({ kind: 'no_sessions' });
+  if (sent.points < 0 && !board.isSigned) return err({ kind: 'no_such_score' });
   const now = createClock(env)();
   const play = openPlay(env, board, sent, now);
   if (play === null) return err({ kind: 'invalid_play' });

@@ -28,6 +28,10 @@ export const board = sqliteTable('board', {
   rulesFrom: integer('rules_from').notNull().default(0),
   /** Number of past seasons that are kept; null for all. It holds for `default`, too. */
   seasonsKept: integer('seasons_kept'),
+  /** Whether scores may be negative. It never changes. */
+  isSigned: integer('is_signed', { mode: 'boolean' }).notNull().default(false),
+  /** Decimals with which pages show scores. */
+  decimals: integer('decimals').notNull().default(0),
   /** Rules of plays as JSON (`SessionRules`); null for a board that takes scores from game servers only. */
   sessions: text('sessions', { mode: 'json' }).$type<SessionRules>(),
   /** Maximum length of the data of an entry in bytes of JSON; null for a board without data. */

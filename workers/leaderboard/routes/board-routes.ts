@@ -172,9 +172,9 @@ function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, create
     seconds_between_posts: secondsBetween,
     ...rest
   } = others;
-  const { sessions: mode, session_rules: given, ...fixed } = rest;
+  const { sessions: mode, session_rules: given, negative: isSigned, ...fixed } = rest;
   const sessions = mode === 'required' ? toSessionRules(given ?? sessionRulesSchema.parse({})) : null;
-  const own = { sessions, dataBytesMax, secondsBetween };
+  const own = { sessions, dataBytesMax, secondsBetween, isSigned };
   const limits = { ...own, seasonsKept, pointsMax, pointsPerDayMax, pointsPerDayBefore: pointsPerDayMax };
   const id = crypto.randomUUID().slice(0, 8);
   const rulesFrom = pointsPerDayMax === null ? 0 : createdAt;
@@ -188,14 +188,14 @@ async function putBoard(
 ): Promise<Result<BoardRow, LeaderboardError>> {
   if (rules.session_rules !== null && rules.sessions === 'off') return err({ kind: 'session_rules_without_sessions' });
   const wanted = toNewRow(board, rules, createClock(env)());
-  if (wanted.pointsPerDayMax !== null && wanted.operator !== 'sum') return err({ kind: 'no_sum_to_limit' });
+  if (wanted.pointsPerDayMax !== null && (wanted.operator !== 'sum' || wanted.isSigned))
+    return err({ kind: 'no_sum_to_limit' });
   const store = createBoardStore(env.DIRECTORY);
   const isFull = (await store.find(wanted.board)) === null && (await store.count()) >= BOARDS_MAX;
   if (isFull) return err({ kind: 'too_many_boards', boardsMax: BOARDS_MAX });
   const written = await store.put(wanted, wanted.createdAt, wanted.createdAt + RULES_AFTER_MS);
   if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
-  const isSame =
-    written.sort === wanted.sort && written.operator === wanted.operator && written.period === wanted.period;
+  const isSame = (['sort', 'operator', 'period', 'isSigned'] as const).every((name) => written[name] === wanted[name]);
   return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
 }
 
@@ -219,6 +219,8 @@ const toBoardJson = (board: Board, createdAt: number | null) => ({
   max_points_per_day: board.pointsPerDayMax,
   max_points_per_day_from: board.rulesFrom === 0 ? null : new Date(board.rulesFrom).toISOString(),
   seasons_kept: board.seasonsKept,
+  negative: board.isSigned,
+  decimals: board.decimals,
   seconds_between_posts: board.secondsBetween,
   max_data_bytes: board.dataBytesMax,
   sessions: board.sessions === null ? ('off' as const) : ('required' as const),

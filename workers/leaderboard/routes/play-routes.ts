@@ -1,7 +1,6 @@
 /** Routes of plays, for pages: begin a play, and send its result. Only boards with sessions have them, and only pages that the board lists. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context, Next } from 'hono';
-import { BOARD_POINTS_MAX } from '../../../durable-objects/leaderboard/protocol.ts';
 import { readClient, requireScope, UNKNOWN_CLIENT } from '../../identity/index.ts';
 import { displayNameSchema } from '../../shared/json/display-name.ts';
 import {
@@ -17,7 +16,15 @@ import type { Problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { type Board, findBoard } from '../boards/boards.ts';
-import { boardNameSchema, boardParamsSchema, dataSchema, scoredSchema, textOf, userIdSchema } from '../contract.ts';
+import {
+  boardNameSchema,
+  boardParamsSchema,
+  boardPointsSchema,
+  dataSchema,
+  scoredSchema,
+  textOf,
+  userIdSchema,
+} from '../contract.ts';
 import { PLAY_MS_MAX } from '../domain/session-rules.ts';
 import { beginPlay, inventedId } from '../plays/play.ts';
 import { takeResult } from '../plays/results.ts';
@@ -48,7 +55,7 @@ const playSchema = z
 const resultSchema = z.strictObject({
   play: z.string().max(2_000),
   player_secret: secretSchema.optional(),
-  points: z.int().min(0).max(BOARD_POINTS_MAX),
+  points: boardPointsSchema,
   user_name: displayNameSchema(textOf(64)).optional(),
   data: dataSchema.optional(),
 });

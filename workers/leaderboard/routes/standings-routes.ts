@@ -170,11 +170,11 @@ export function addNeighbors(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     responses: { 200: jsonContent(neighborsSchema, 'In list order'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(neighbors, async (c) => {
-    const { radius, season: name, exact } = c.req.valid('query');
+    const { radius, season: name, exact, full } = c.req.valid('query');
     const opened = await openStandings(c.env, name, undefined, boardOf(c));
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
-    const found = await reader.neighbors(c.req.valid('param').user_id, radius, exact === '1');
+    const found = await reader.neighbors(c.req.valid('param').user_id, radius, exact === '1', full === '1');
     if (found === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const { label, rules } = readSeason(season.season);
     const data = await addData(
