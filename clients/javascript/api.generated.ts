@@ -2072,6 +2072,70 @@ export interface ImportReport {
   }[];
 }
 
+export interface Pull {
+  id: string;
+  host: string;
+  port: number;
+  user_name: string;
+  /** waiting: the next connection begins at `next_at`. ended: the secret is erased; POST again to continue. */
+  state: "connected" | "waiting" | "ended";
+  /** Why the last connection failed. login_refused, host_not_allowed (not a public host) and secret_lost (MASTER_KEY changed) end the pull. */
+  fault:
+    | "login_refused"
+    | "host_not_allowed"
+    | "secret_lost"
+    | "tls_failed"
+    | "unreachable"
+    | "interrupted"
+    | "over_quota";
+  imported: number;
+  /** Messages that the mailbox had, by their bytes. */
+  duplicates: number;
+  /** Messages larger than 40 MB, or that the server does not deliver. */
+  failed: number;
+  /** Messages not read yet, of the folders that were opened. */
+  remaining: number;
+  /** Folders that were opened. */
+  folders: number;
+  /** How often all folders were read to their ends. */
+  passes: number;
+  started_at: string;
+  next_at: string | null;
+  /** The pull ends then at the latest: 30 days after it was started. */
+  ends_at: string;
+}
+
+/** @example {"host":"imap.example.com","port":993,"user_name":"me@example.com","password":"an app password"} */
+export interface PullRequest {
+  /**
+   * Public name of the IMAP server.
+   * @minLength 1
+   * @maxLength 253
+   */
+  host: string;
+  /**
+   * 993: TLS from the first byte. 143: STARTTLS, which is required.
+   * @default 993
+   */
+  port?: 993 | 143;
+  /**
+   * @minLength 1
+   * @maxLength 320
+   */
+  user_name: string;
+  /**
+   * @minLength 1
+   * @maxLength 8000
+   */
+  password?: string;
+  /**
+   * An OAuth access token for IMAP (XOAUTH2), instead of a password. Providers let it expire, often after an hour.
+   * @minLength 1
+   * @maxLength 8000
+   */
+  oauth_token?: string;
+}
+
 /** The key for `PushManager.subscribe` (VAPID, RFC 8292), in base64url. */
 export interface PushKey {
   application_server_key: string;
@@ -3757,6 +3821,8 @@ export namespace V1 {
         | "player.unban"
         | "policy.delete"
         | "policy.set"
+        | "pull.end"
+        | "pull.start"
         | "quarantine.delete"
         | "quarantine.read"
         | "quarantine.release"
@@ -8507,6 +8573,59 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = string;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListPulls
+   * @summary List pulls from other mailboxes, with their progress
+   * @request GET:/v1/import/pulls
+   * @secure
+   */
+  export namespace ListPulls {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      items: Pull[];
+    };
+  }
+
+  /**
+   * @description Fetches all folders, then what is new every 15 minutes, with at most one log-in a minute. A pull of the same host and user name continues where it was, with the new secret. The secret is sealed, and erased when the pull ends.
+   * @tags mail
+   * @name StartPull
+   * @summary Pull mail from another mailbox by IMAP
+   * @request POST:/v1/import/pulls
+   * @secure
+   */
+  export namespace StartPull {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = PullRequest;
+    export type RequestHeaders = {};
+    export type ResponseBody = Pull;
+  }
+
+  /**
+   * @description Messages that were pulled stay. Starting it again later reads everything again, but adds nothing twice.
+   * @tags mail
+   * @name DeletePull
+   * @summary End a pull, and erase its secret
+   * @request DELETE:/v1/import/pulls/{pull_id}
+   * @secure
+   */
+  export namespace DeletePull {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      pullId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**

@@ -121,7 +121,7 @@ export class Mailbox extends RestoreCalls {
     // While the deployment does not serve mail, the alarm does no work. Waiting mail stays.
     if (!settingsOf(this.env).PRODUCTS.includes('mail')) return this.ctx.storage.setAlarm(Date.now() + ABSENT_MS);
     if (await this.#isPutBack()) return this.ctx.storage.setAlarm(Date.now() + PUT_BACK_MS);
-    const { opened: database, memory, now, ledgerDelayMs, hintWaitMs } = this.transactions;
+    const { opened: database, kv, memory, now, ledgerDelayMs, hintWaitMs } = this.transactions;
     if (!database) return;
     const userId = readMailbox(database.sql)?.userId;
     if (userId === undefined) return;
@@ -129,7 +129,7 @@ export class Mailbox extends RestoreCalls {
     await runInvocation(this.env, undefined, async () => {
       const jobs = withTrace(this.ctx.exports.MailboxJobs);
       try {
-        await runWakes({ database, memory, jobs, userId, now, waitUntil, ledgerDelayMs, hintWaitMs });
+        await runWakes({ database, kv, memory, jobs, userId, now, waitUntil, ledgerDelayMs, hintWaitMs });
       } finally {
         this.transactions.announce();
         await this.transactions.armAlarm();

@@ -7,6 +7,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   aws: 'awscli',
   chromium: 'chromium-headless-shell chromium',
   clamd: 'clamav-daemon',
+  dovecot: 'dovecot-imapd',
   python3: 'python3-boto3',
 };
 

@@ -4,6 +4,7 @@
  * bundle, so each module exists once, whether a test or the Worker imports it.
  */
 import { globSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build, type Plugin as EsbuildPlugin } from 'esbuild';
 import type { Plugin } from 'vitest/config';
@@ -22,6 +23,21 @@ const replaceModules: EsbuildPlugin = {
   setup: ({ onResolve }) => {
     for (const [from, path] of Object.entries(TEST_MODULES))
       onResolve({ filter: /\.ts$/ }, ({ path: asked }) => (asked === from ? { path } : undefined));
+  },
+};
+
+/** Lets CommonJS packages require modules of Node, as wrangler does: workerd can only import them. */
+const requireBuiltins: EsbuildPlugin = {
+  name: 'tessera:required-builtins',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^(?:node:)?[a-z_/]+$/ }, ({ path, kind }) =>
+      kind === 'require-call' && isBuiltin(path)
+        ? { path: path.replace(/^node:/, ''), namespace: 'builtin' }
+        : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+      contents: `import builtin from 'node:${path}';\nmodule.exports = builtin;`,
+    }));
   },
 };
 
@@ -63,7 +79,7 @@ async function bundle(): Promise<ReadonlyMap<string, string>> {
     loader: { '.sql': 'text' },
     external: ['node:*', 'cloudflare:*'],
     logLevel: 'warning',
-    plugins: [replaceModules],
+    plugins: [replaceModules, requireBuiltins],
   });
   return stubs;
 }

@@ -45,6 +45,10 @@ export class MailboxJobs extends WorkerEntrypoint<Env> implements Jobs {
     await (await import('./outbound/send-reports.ts')).sendReports(this.env, userId);
   }
 
+  async pullMail(userId: string): Promise<void> {
+    await (await import('./inbound/pull/pull-mail.ts')).pullMail(this.env, userId);
+  }
+
   async sendAutomatic(userId: string, send: AutomaticSend): Promise<void> {
     await (await import('./outbound/automatic-mail.ts')).sendAutomatic(this.env, userId, send);
   }

@@ -10,6 +10,7 @@ import { nextPruneAt, pruneLogs, readState } from '../database/change-store.ts';
 import type { Memory } from '../database/memory.ts';
 import { type Database, forgetGarbage, listGarbage, readMailbox } from '../database/store.ts';
 import { nextIncomingAt, readLedger, readPublishedLedger, savePublishedLedger } from '../incoming/incoming-store.ts';
+import { nextPullAt } from '../incoming/pull-store.ts';
 import { nextPushAt } from '../jmap/push-store.ts';
 import { eraseExpired, nextExpiryAt } from '../messages/batch-store.ts';
 import { endSnoozes, nextSnoozeEnd } from '../messages/quiet-store.ts';
@@ -45,6 +46,7 @@ const LESSONS_PER_CALL = 20;
 
 export interface WakeContext {
   readonly database: Database;
+  readonly kv: SyncKvStorage;
   readonly memory: Memory;
   readonly jobs: MailboxJobs;
   readonly userId: string;
@@ -85,6 +87,10 @@ const WAKES: Readonly<Record<string, Wake>> = {
     dueAt: ({ memory, now }, sql) => notBefore(nextPushAt(sql, now()), memory.pushedUntil),
     run: (context) => transport(context, context.jobs.sendPushes(context.userId)),
   },
+  pull: {
+    dueAt: ({ kv }) => nextPullAt(kv),
+    run: (context) => transport(context, context.jobs.pullMail(context.userId)),
+  },
   publish: { dueAt: (_, sql) => nextPublishAt(sql), run: publishOutbox },
   ledger: { dueAt: nextLedgerAt, run: publishLedger },
   automatic: { dueAt: (_, sql) => ifAny(isAutomaticWaiting(sql)), run: sendAllAutomatic },
@@ -103,7 +109,7 @@ function inTransaction(work: (sql: SqlStorage, now: number) => void) {
   return ({ database, now }: WakeContext) => database.transaction(() => work(database.sql, now()));
 }
 
-type DueContext = Pick<WakeContext, 'memory' | 'now' | 'ledgerDelayMs' | 'hintWaitMs'>;
+type DueContext = Pick<WakeContext, 'kv' | 'memory' | 'now' | 'ledgerDelayMs' | 'hintWaitMs'>;
 
 function dueTime(name: string, wake: Wake, context: DueContext, sql: SqlStorage): number | null {
   const at = wake.dueAt(context, sql);

@@ -5,12 +5,15 @@ import { currentInvocation } from '../../../workers/shared/telemetry/invocation.
 import type { StoredMessage, StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import type { ClaimedIncoming, IncomingEnd, IncomingMessage } from '../contract/incoming.ts';
 import type { NoMailbox, ReadError } from '../contract/mailbox.ts';
+import type { NewPull, Pull, PullConnection, PullEnd, PullProgress } from '../contract/pulls.ts';
 import { storeMessage } from '../incoming/arrival-store.ts';
 import * as incoming from '../incoming/incoming-store.ts';
+import * as pulls from '../incoming/pull-store.ts';
 import { isRetired, openAddressAgain, retireAddress } from '../incoming/retired-address-store.ts';
 import { readSpamModel } from '../messages/spam-lesson-store.ts';
 
 import { RuleCalls } from './rule-calls.ts';
+import { orNotFound } from './transactions.ts';
 
 export class IncomingCalls extends RuleCalls {
   /**
@@ -85,5 +88,33 @@ export class IncomingCalls extends RuleCalls {
       const found = incoming.readQuarantined(sql, mailbox, incomingId);
       return found ? ok(found) : err({ kind: 'not_found' });
     });
+  }
+
+  async listPulls(): Promise<Result<Pull[], NoMailbox>> {
+    return this.transactions.read(() => ok(pulls.listPulls(this.transactions.kv)));
+  }
+
+  async startPull(pull: NewPull): Promise<Result<Pull, pulls.TooManyPulls | NoMailbox>> {
+    return this.transactions.write((_, __, now) => pulls.startPull(this.transactions.kv, pull, now));
+  }
+
+  async deletePull(pullId: string): Promise<Result<null, ReadError>> {
+    return this.transactions.write(() => orNotFound(pulls.deletePull(this.transactions.kv, pullId)));
+  }
+
+  /** @returns the pull that must connect now; null if none is due. */
+  async claimPull(): Promise<Result<Pull | null, NoMailbox>> {
+    return this.transactions.write((_, __, now) => ok(pulls.claimPull(this.transactions.kv, now)));
+  }
+
+  /** @returns false if the pull ended meanwhile. */
+  async savePullProgress(connection: PullConnection, progress: PullProgress): Promise<Result<boolean, NoMailbox>> {
+    return this.transactions.write((_, __, now) =>
+      ok(pulls.savePullProgress(this.transactions.kv, connection, progress, now)),
+    );
+  }
+
+  async endPullConnection(connection: PullConnection, end: PullEnd): Promise<Result<void, NoMailbox>> {
+    return this.transactions.write((_, __, now) => ok(pulls.endConnection(this.transactions.kv, connection, end, now)));
   }
 }

@@ -21,6 +21,8 @@ export interface MailboxJobs {
   sendOutbox(userId: string): Promise<void>;
   /** Delivers due reports to the senders of the reported messages. */
   sendReports(userId: string): Promise<void>;
+  /** Fetches mail of another mailbox over one connection, if a pull is due. */
+  pullMail(userId: string): Promise<void>;
   /** Puts a forward, a vacation reply or a forwarding code into the outbox. */
   sendAutomatic(userId: string, send: AutomaticSend): Promise<void>;
   /** Brings the operator's table of incoming mail up to date with this mailbox. */

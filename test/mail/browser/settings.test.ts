@@ -223,6 +223,26 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     await page.context().close();
   });
 
+  it('starts a pull from another mailbox, shows why it waits, and ends it', async () => {
+    const user = await registerUser(server, 'puller');
+    const { page, troubles } = await signIn(server, browser, user);
+    await page.goto(`${server.url}/_/mail#/settings/transfer`);
+    const card = page.getByRole('region', { name: 'From another mailbox' });
+    await card.getByText('Create an app password there').waitFor();
+    await card.getByLabel('Where is your mail now?').selectOption('other');
+    await card.getByLabel('IMAP server').fill('imap.elsewhere.test');
+    await card.getByLabel('User name').fill('me@elsewhere.test');
+    await card.getByLabel('Password there').fill('old secret');
+    await expectAccessible(page);
+    await card.getByRole('button', { name: 'Start' }).click();
+    await card.getByText('The server cannot be reached.').waitFor();
+    await card.getByRole('button', { name: 'End me@elsewhere.test' }).click();
+    await card.getByText('its password was erased').waitFor();
+    await eventually(() => card.getByRole('listitem').count()).toBe(0);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('imports a mailbox in pieces, stops and resumes, and exports it whole', async () => {
     const user = await registerUser(server, 'mover');
     const { page, troubles } = await signIn(server, browser, user);

@@ -32,6 +32,7 @@ const failing = (broken: Partial<MailboxJobs>): MailboxJobs => ({
   sendReports: async () => {},
   sendPushes: async () => {},
   sendAutomatic: async () => {},
+  pullMail: async () => {},
   publishLedger: async () => {},
   publishOutbox: async () => {},
   deleteBlobs: async () => {},
@@ -40,7 +41,11 @@ const failing = (broken: Partial<MailboxJobs>): MailboxJobs => ({
   ...broken,
 });
 
+/** Values by key of a mailbox without a pull. */
+const kv = { get: () => undefined, list: () => [], put: () => {}, delete: () => false };
+
 const at = (now: number, memory = createMemory()) => ({
+  kv,
   memory,
   now: () => now,
   ledgerDelayMs: LEDGER_DELAY_MS,

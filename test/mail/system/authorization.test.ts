@@ -102,6 +102,7 @@ async function furnish(name: string): Promise<typeof victim> {
   const filter = await post('/v1/filters', { name: MARK, conditions: [], actions: [{ type: 'label', label: MARK }] });
   const contact = await post('/v1/contacts', { name: MARK, email: `${MARK}@elsewhere.test` });
   const sender = await post('/v1/senders', { sender: `${MARK}@elsewhere.test`, status: 'trusted' });
+  const pull = await post('/v1/import/pulls', { host: 'imap.elsewhere.test', user_name: MARK, password: MARK });
   const app = await post('/v1/me/tokens', { name: MARK });
   const sessions = (await server.call('GET', '/v1/me/sessions', undefined, token)).body.data;
   await post('/v1/me/forward-targets', { email: `${MARK}@elsewhere.test` });
@@ -114,6 +115,7 @@ async function furnish(name: string): Promise<typeof victim> {
     filter_id: filter.id,
     contact_id: contact.id,
     sender_id: sender.id,
+    pull_id: pull.id,
     token_id: app.token_id,
     session_id: sessions[0].session_id,
     email: `${MARK}@elsewhere.test`,

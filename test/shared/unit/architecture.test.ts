@@ -91,7 +91,7 @@ const IS_SESSION = /^bridge\/session\//;
 const PLATFORM_MODULES = /^(?:node|cloudflare):/;
 /** Packages that only some files may import, with patterns of these files. A pattern without such a file fails the test. */
 const PACKAGES: readonly [name: RegExp, files: readonly RegExp[]][] = [
-  [/^imapflow/, [/^bridge\/session\/command\.ts$/]],
+  [/^imapflow/, [/^bridge\/session\/command\.ts$/, /^workers\/mail\/inbound\/pull\//]],
   [/^(?:node:net|node:tls)$/, [/^bridge\/listeners\.ts$/]],
   [/^ws$/, [/^bridge\/node-network\.ts$/]],
   [/^drizzle-(?:orm|kit)/, [IS_STORE, /^workers\/shared\/stores\/(?:statement|insert-into)\.ts$/]],

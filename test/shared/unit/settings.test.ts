@@ -97,6 +97,7 @@ const BAD: Record<string, readonly string[]> = {
   SMTP_TIMEOUT_SECONDS: ['0', '5s'],
   MAIL_CONSUMERS: ['0', '251', 'many'],
   MAIL_HINTS: ['gone'],
+  IMAP_STAND_IN: ['localhost', 'localhost:993'],
   DNS_OVER_HTTPS_URL: ['1.1.1.1', 'ftp://dns.example', 'https://user:secret@dns.example/'],
   ARC_TRUSTED_SEALERS: ['a..b', 'list example'],
   RSPAMD_URL: ['rspamd:11333', 'http://user:secret@rspamd:11333'],

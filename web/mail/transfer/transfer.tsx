@@ -26,6 +26,7 @@ import {
   startImport,
   stopImport,
 } from './import-mail.ts';
+import { Pulls } from './pulls.tsx';
 
 const t = mailSettingsTexts.transfer;
 
@@ -246,6 +247,7 @@ function Export() {
 export function Transfer() {
   return (
     <div className="stack-large">
+      <Pulls />
       <Import />
       <Export />
     </div>

@@ -1,6 +1,7 @@
 /** English texts of the settings of mail, of imports and of exports. Words in braces are replaced. */
 
 import { enMailPrograms } from './en-mail-programs.ts';
+import { enMailPulls } from './en-mail-pulls.ts';
 import { enMasked } from './en-masked.ts';
 import type { Forms } from './forms.ts';
 
@@ -279,6 +280,7 @@ export const enMailSettings = {
     loading: 'Loading…',
   },
   programs: enMailPrograms,
+  pulls: enMailPulls,
   transfer: {
     cutOff: 'The download was interrupted: {error}',
     mailboxFull: 'The mailbox is full.',

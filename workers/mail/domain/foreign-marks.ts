@@ -75,14 +75,19 @@ const GMAIL_FOLDERS = [
   ['Sent', 'Sent'],
 ] as const;
 
-/**
- * Reads a list of Gmail labels such as `Inbox,Important,"Work, old",Unread`. A message without a label for a folder goes to the
- * Archive. A draft also goes there, with a label.
- */
+/** Reads a list of Gmail labels such as `Inbox,Important,"Work, old",Unread`. */
 function readGmailLabels(value: string): MailMarks {
   const names = [...value.matchAll(/"((?:[^"\\]|\\.)*)"|([^",]+)/g)].map(([, quoted, plain]) =>
     (quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '').trim(),
   );
+  return toGmailMarks(names);
+}
+
+/**
+ * Converts the labels of a Gmail message. A message without a label for a folder goes to the Archive. A draft also goes there, with
+ * a label.
+ */
+export function toGmailMarks(names: readonly string[]): MailMarks {
   const meanings = new Set(names.map((name) => GMAIL_MEANING.get(name.toLowerCase())));
   const own = names.filter((name) => GMAIL_MEANING.get(name.toLowerCase()) === undefined);
   return {
@@ -93,7 +98,7 @@ function readGmailLabels(value: string): MailMarks {
   };
 }
 
-const cleanLabels = (names: readonly string[]): string[] => [
+export const cleanLabels = (names: readonly string[]): string[] => [
   ...new Set(
     names
       .map((name) =>

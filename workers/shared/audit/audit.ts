@@ -88,6 +88,8 @@ export const AUDIT_ACTIONS = [
   'player.unban',
   'policy.delete',
   'policy.set',
+  'pull.end',
+  'pull.start',
   'quarantine.delete',
   'quarantine.read',
   'quarantine.release',

@@ -51,6 +51,9 @@ export function parseNetwork(text: string): IpNetwork | null {
 export const isInNetwork = (ip: IpAddress, { address, prefixBits }: IpNetwork): boolean =>
   ip.kind() === address.kind() && ip.match(address, prefixBits);
 
+/** Whether an address is on the public internet: not private, loopback, link-local, multicast or reserved. */
+export const isPublicIp = (ip: IpAddress): boolean => ip.range() === 'unicast';
+
 function parseAsWritten(text: string): IpAddress | null {
   if (text.length > TEXT_LENGTH_MAX) return null;
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);

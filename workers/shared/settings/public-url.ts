@@ -13,10 +13,15 @@ export function isPublicUrl(env: Env, url: string): boolean {
   if (!URL.canParse(url) || url.length > 2_000) return false;
   const { protocol, hostname, port, username, password } = new URL(url);
   if (username !== '' || password !== '') return false;
-  const { LOCAL, APP_HOST, S3_HOST } = settingsOf(env);
-  if (LOCAL === '1' && protocol === 'http:' && hostname === '127.0.0.1') return true;
+  if (settingsOf(env).LOCAL === '1' && protocol === 'http:' && hostname === '127.0.0.1') return true;
+  return protocol === 'https:' && PORTS.has(port) && isPublicName(env, hostname);
+}
+
+/** Whether a host name in lower case is a public name that is not this service. An IP address is none. */
+export function isPublicName(env: Env, hostname: string): boolean {
+  const { APP_HOST, S3_HOST } = settingsOf(env);
   const name = hostname.replace(/\.$/, '');
   const isName = /^(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]*$/.test(name);
   const isOwn = [APP_HOST, S3_HOST].some((host) => host !== '' && (name === host || name.endsWith(`.${host}`)));
-  return protocol === 'https:' && PORTS.has(port) && isName && !isOwn && !INTERNAL.test(name);
+  return isName && !isOwn && !INTERNAL.test(name);
 }

@@ -220,6 +220,16 @@ export const mailSettings = {
     meaning:
       'Consumers of the queue of outgoing mail that run at the same time, at most. Applies with the next deployment; a local server ignores it.',
   }),
+  IMAP_STAND_IN: text(
+    {
+      group: 'Mail',
+      isLocal: true,
+      meaning:
+        'A host that pulls may reach although it is not public, with the ports that it has instead of 993 and 143, such as `localhost:14993:14143`. For tests.',
+    },
+    'host:port:port',
+    (value) => /^[a-z0-9.-]+:\d{1,5}:\d{1,5}$/.test(value),
+  ),
   MAIL_HINTS: choice(['', 'lost', 'repeated', 'late'], {
     group: 'Outgoing mail',
     fallback: '',

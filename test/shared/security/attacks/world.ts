@@ -180,6 +180,7 @@ async function furnishMailbox(world: World): Promise<Record<string, string>> {
     filter_id: (await post('/v1/filters', filter)).id,
     contact_id: (await post('/v1/contacts', { name: SECRET, email: 'friend@elsewhere.test' })).id,
     sender_id: (await post('/v1/senders', sender)).id,
+    pull_id: (await post('/v1/import/pulls', { host: 'imap.elsewhere.test', user_name: SECRET, password: SECRET })).id,
     session_id: sessions.data[0].session_id,
     token_id: (await post('/v1/me/tokens', { name: SECRET })).token_id,
     user_id: victim.userId,

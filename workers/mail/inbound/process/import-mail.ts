@@ -110,8 +110,8 @@ interface Put {
   readonly written: readonly string[];
 }
 
-/** One import run, which stores messages in batches. */
-class ImportRun {
+/** One import run, which stores messages in batches. Files and pulls from other mailboxes use it. */
+export class ImportRun {
   readonly #env: Env;
   readonly #userId: string;
   readonly #options: ImportOptions;
@@ -147,9 +147,15 @@ class ImportRun {
 
   async add(span: MboxSpan): Promise<void> {
     if (span.kind === 'message') return this.addMessage(readMboxMessage(span), span);
+    if (span.kind === 'too_large') return this.addTooLarge(span);
     this.#report.size_bytes += span.sizeBytes;
-    if (span.kind === 'no_separator') this.#report.skipped_bytes += span.sizeBytes;
-    else this.#fail(this.#report.messages++, span, 'too_large');
+    this.#report.skipped_bytes += span.sizeBytes;
+  }
+
+  /** Counts a message that is too large to be held in memory. */
+  addTooLarge(range: Range): void {
+    this.#report.size_bytes += range.sizeBytes;
+    this.#fail(this.#report.messages++, range, 'too_large');
   }
 
   async addMessage(message: MboxMessage, range: Range): Promise<void> {
@@ -164,9 +170,14 @@ class ImportRun {
     if (this.#batch.length >= BATCH_MESSAGES || this.#batchBytes >= BATCH_BYTES) await this.#storeBatch();
   }
 
+  /** Stores what waits. @returns the report of everything that was added so far. */
   async end(): Promise<ImportReport> {
     await this.#storeBatch();
     return this.#report;
+  }
+
+  get subrequestsLeft(): number {
+    return this.#subrequestsLeft;
   }
 
   #fail(index: number, { offset, sizeBytes }: Range, code: string): void {
