@@ -29,6 +29,8 @@ const JOURNALED: JournaledTables = {
   board: ['board'],
   board_logo: ['board'],
   board_webhook: ['board'],
+  quarantined_result: ['play'],
+  banned_player: ['board', 'user_id'],
   season: ['season'],
   mail_account: ['user_id'],
   mail_address: ['email'],

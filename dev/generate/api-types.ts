@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { buildAll, ROOT } from '../local/build.ts';
 import { toStoredDocument } from './api-document.ts';
 
-export const TYPES_PATH = join(ROOT, 'clients/typescript/api.generated.ts');
+export const TYPES_PATH = join(ROOT, 'clients/javascript/api.generated.ts');
 
 /** Builds and starts the Worker on a free port, and reads `/v1/openapi.json`. Takes about ten seconds. */
 export async function readServedDocument(): Promise<string> {

@@ -1,6 +1,6 @@
 /**
  * `npm run generate` writes every generated file: `worker-configuration.d.ts` from wrangler.toml, pages of `docs/` from
- * their tables, `clients/typescript` from the routes, and the migrations of each database from its schema files.
+ * their tables, `clients/javascript` from the routes, and the migrations of each database from its schema files.
  *   -- --check        writes nothing; exits with status 1 if a file is out of date
  */
 import { execFile } from 'node:child_process';

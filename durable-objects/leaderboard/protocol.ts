@@ -39,6 +39,12 @@ export interface ScoreUpdate {
   readonly points: number;
   readonly userName: string | null;
   readonly eventId: string | null;
+  /** JSON that is kept with the score that counts. Absent on boards without data; null if this post has none. */
+  readonly data?: string | null;
+  /** Minimum time since the player's last post in milliseconds, on boards with one. */
+  readonly gapMs?: number;
+  /** Time at which the play of this result began, in milliseconds since 1970. Plays of one player do not overlap. */
+  readonly playedSince?: number;
 }
 
 export type ScoreError =
@@ -46,6 +52,8 @@ export type ScoreError =
   | { readonly kind: 'event_conflict'; readonly points: number }
   | { readonly kind: 'score_overflow' }
   | { readonly kind: 'points_per_day_exceeded'; readonly pointsMax: number; readonly pointsLeft: number }
+  | { readonly kind: 'posted_too_soon'; readonly waitMs: number }
+  | { readonly kind: 'plays_overlap' }
   | { readonly kind: 'unavailable' };
 
 /** A rank by the counts that one shard has. */
@@ -167,11 +175,15 @@ export interface StandingsReader {
    */
   keyAtRank(rank: number, isExact: boolean, minAsOf?: number): Promise<RankPlace>;
   standings(userIds: readonly string[], isExact: boolean, minAsOf?: number): Promise<Standings>;
-  /** Finds a player with up to `radius` others on each side, in list order; null if the player is not listed. */
+  /**
+   * Finds a player with up to `radius` others on each side, in list order; null if the player is not listed.
+   * @param isFull whether a window that is cut at one end of the list is longer at the other end
+   */
   neighbors(
     userId: string,
     radius: number,
     isExact: boolean,
+    isFull?: boolean,
   ): Promise<{ entries: readonly RankedEntry[]; asOf: number } | null>;
   /** Counts the players in each of at most `rangesMax` ranges of scores. */
   distribution(rangesMax: number): Promise<Distribution>;
@@ -211,6 +223,8 @@ export interface CorrectedPlayer {
 export const POINTS_MAX = 1_000_000;
 /** Maximum points of one update of any board, because an event stores them in 32 bits. */
 export const BOARD_POINTS_MAX = 2 ** 32 - 1;
+/** Least points of one update of a board with negative scores. Its updates have at most 2^31 − 1. */
+export const SIGNED_POINTS_MIN = -(2 ** 31);
 /** Number of entries in the top list of a season, and maximum number of entries in one response. */
 export const TOP_ENTRIES = 100;
 /** Maximum age of ranks and lists. */

@@ -25,6 +25,8 @@ export interface Board {
   title: string;
   /** Path of the board's logo. */
   logo: string | null;
+  /** Number of digits of a score that are decimals. */
+  decimals: number;
 }
 
 let base = '/v1';

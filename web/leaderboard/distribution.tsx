@@ -1,9 +1,9 @@
 /** Bar chart of how many players have which score, with a mark for the chosen player. */
 import { useEffect, useState } from 'react';
-import { formatCount } from '../shared/format.ts';
 import { boardTexts } from '../shared/texts/board.ts';
 import { fill, plural } from '../shared/texts/index.ts';
 import { type Distribution as Answer, loadDistribution } from './api.ts';
+import { formatScore } from './score-format.ts';
 
 const t = boardTexts.page;
 
@@ -52,9 +52,9 @@ export function Distribution({ season, here, hereName, refresh }: Props) {
   const players = plural(boardTexts.counts.players, answer.players);
   const label = fill(t.chart, {
     players,
-    first: formatCount(first),
-    last: formatCount(last),
-    here: here === null ? '' : fill(t.chartHere, { name: hereName, score: formatCount(here) }),
+    first: formatScore(first),
+    last: formatScore(last),
+    here: here === null ? '' : fill(t.chartHere, { name: hereName, score: formatScore(here) }),
   });
   return (
     <figure className="distribution">
@@ -78,8 +78,8 @@ export function Distribution({ season, here, hereName, refresh }: Props) {
             >
               <title>
                 {fill(t.bar, {
-                  from: formatCount(bar.from),
-                  to: formatCount(bar.to),
+                  from: formatScore(bar.from),
+                  to: formatScore(bar.to),
                   players: plural(boardTexts.counts.players, bar.players),
                 })}
               </title>
@@ -88,10 +88,10 @@ export function Distribution({ season, here, hereName, refresh }: Props) {
         })}
         <line x1="0" x2={WIDTH} y1={HEIGHT - FOOT + 0.5} y2={HEIGHT - FOOT + 0.5} className="axis" />
         <text x="0" y={HEIGHT - 5} className="tick">
-          {formatCount(first)}
+          {formatScore(first)}
         </text>
         <text x={WIDTH} y={HEIGHT - 5} textAnchor="end" className="tick">
-          {formatCount(last)}
+          {formatScore(last)}
         </text>
         {hereX !== null && (
           <>

@@ -10,6 +10,7 @@ import { describeSeason, loadBoard, openBoard, titleOf } from './api.ts';
 import { readEmbed } from './embed-options.ts';
 import './leaderboard.css';
 import { live, watchTop } from './live.ts';
+import { showDecimals } from './score-format.ts';
 import { Standings } from './standings.tsx';
 
 const t = boardTexts.page;
@@ -22,6 +23,7 @@ function Embed() {
   const top = useStore(live, (state) => state.top);
   const status = useStore(live, (state) => state.status);
   const { value } = useLoaded(() => loadBoard(board), []);
+  showDecimals(value?.decimals ?? 0);
   useEffect(watchTop, []);
   const season = top ? describeSeason(top.season) : t.title;
   return (

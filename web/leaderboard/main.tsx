@@ -26,6 +26,7 @@ import { me } from './me.ts';
 import { Player, usePlayer } from './player.tsx';
 import { Podium } from './podium.tsx';
 import { Ranks } from './ranks.tsx';
+import { showDecimals } from './score-format.ts';
 import { Standings } from './standings.tsx';
 import { joinRows, useBoard, useMoreLive, useThrottled, useTick } from './use-board.ts';
 
@@ -236,6 +237,7 @@ function LeaderboardPage() {
     );
   }, []);
   openBoard(board);
+  showDecimals(boards.find((one) => one.board === (board ?? 'default'))?.decimals ?? 0);
   return <BoardPage key={board} board={board} boards={boards} />;
 }
 

@@ -7,6 +7,7 @@ import { boardTexts } from '../shared/texts/board.ts';
 import { fill, fillNodes, plural } from '../shared/texts/index.ts';
 import { loadNeighbors, loadPlayer, type PlayerInfo, type Standing } from './api.ts';
 import { me, setMe } from './me.ts';
+import { formatScore } from './score-format.ts';
 import { Standings } from './standings.tsx';
 
 const t = boardTexts.page;
@@ -100,7 +101,7 @@ export function Player({ loaded, error, onPick, onClear }: Props) {
           </div>
           <p className="figures">
             <span>{fillNodes(t.playerRank, { rank: <strong>#{formatCount(loaded.info.rank)}</strong> })}</span>
-            <span>{fillNodes(t.scorePoints, { score: <strong>{formatCount(loaded.info.score)}</strong> })}</span>
+            <span>{fillNodes(t.scorePoints, { score: <strong>{formatScore(loaded.info.score)}</strong> })}</span>
           </p>
           <p className="muted small">{describePlace(loaded.info)}</p>
           <div>

@@ -2,6 +2,7 @@
 import { Avatar } from '../shared/avatar.tsx';
 import { formatCount } from '../shared/format.ts';
 import type { Standing } from './api.ts';
+import { formatScore } from './score-format.ts';
 
 /** Order of the steps from left to right: the winner is in the middle. */
 const PLACES = [1, 0, 2] as const;
@@ -20,7 +21,7 @@ export function Podium({ rows }: { rows: readonly Standing[] }) {
             <strong className="ellipsis" dir="auto">
               {name}
             </strong>
-            <span className="muted small">{formatCount(row.score)}</span>
+            <span className="muted small">{formatScore(row.score)}</span>
             <span className="step-block">{formatCount(row.rank)}</span>
           </div>
         );

@@ -9,6 +9,7 @@ import { boardTexts } from '../shared/texts/board.ts';
 import { fill } from '../shared/texts/index.ts';
 import type { Standing } from './api.ts';
 import { me } from './me.ts';
+import { formatScore } from './score-format.ts';
 
 const t = boardTexts.page;
 
@@ -125,7 +126,7 @@ export function Standings({ season = null, rows, caption, here, onPick }: Props)
               {season !== null && <Move places={climbed(row, season)} />}
               <meter className="bar" aria-hidden="true" min={0} max={best} value={row.score} />
             </th>
-            <td className="numeric score">{formatCount(row.score)}</td>
+            <td className="numeric score">{formatScore(row.score)}</td>
           </tr>
         ))}
       </tbody>

@@ -10,6 +10,7 @@ import { useLoaded } from '../shared/use-loaded.ts';
 import { Corrections } from './corrections.tsx';
 import { LogoField, readLogo } from './logo-field.tsx';
 import { usePages } from './paged.ts';
+import { FurtherFields, readFurther, readSessions, SessionFields } from './session-fields.tsx';
 import { request, requestJson } from './token.ts';
 import type { Board } from './types.ts';
 
@@ -78,6 +79,8 @@ function RuleFields({ board, isNew }: { board: Board; isNew: boolean }) {
         />
         <span className="muted small">{t.mostPerDayRule}</span>
       </label>
+      <FurtherFields board={board} isNew={isNew} />
+      <SessionFields board={board} />
       <label className="check">
         <input type="checkbox" name="public" defaultChecked={board.public} />
         {t.public}
@@ -111,6 +114,8 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
       public: form.has('public'),
       max_points_per_post: Number(form.get('max_points_per_post')),
       max_points_per_day: perDay === '' ? null : Number(perDay),
+      ...readFurther(form, board),
+      ...readSessions(form, board),
     };
     const kept = { title, seasons_kept: board.seasons_kept ?? null };
     const body = isDefault ? kept : { ...kept, ...rules };

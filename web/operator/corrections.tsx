@@ -4,6 +4,7 @@ import { formatCount } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
 import { showError, showToast } from '../shared/toasts.tsx';
+import { Quarantine } from './quarantine.tsx';
 import { request, requestJson } from './token.ts';
 import type { Board } from './types.ts';
 
@@ -80,7 +81,7 @@ function CorrectionForm({
   );
 }
 
-/** Finds and corrects players. @param main title of the default board. */
+/** Results in quarantine, and corrections of players. @param main title of the default board. */
 export function Corrections({ main, boards }: { main: string; boards: readonly Board[] }) {
   const [found, setFound] = useState<Found | null>(null);
   const find = (event: FormEvent<HTMLFormElement>) => {
@@ -99,32 +100,37 @@ export function Corrections({ main, boards }: { main: string; boards: readonly B
     );
   };
   return (
-    <section className="card stack" aria-label={t.corrections}>
-      <h2>{t.corrections}</h2>
-      <p className="muted small">{t.correctionsAbout}</p>
-      <form className="row wrap end" onSubmit={find}>
-        <label className="field">
-          <span>{t.board}</span>
-          <select name="board">
-            <option value="">{fill(t.default, { name: main })}</option>
-            {boards.map(({ board, title }) => (
-              <option key={board} value={board}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label className="field grow">
-          <span>{t.player}</span>
-          <input name="player" required maxLength={64} spellCheck={false} />
-        </label>
-        <label className="field">
-          <span>{t.season}</span>
-          <input name="season" placeholder="2026-11" spellCheck={false} />
-        </label>
-        <button type="submit">{t.find}</button>
-      </form>
-      {found && <CorrectionForm found={found} onDone={(player) => setFound(player && { player, path: found.path })} />}
-    </section>
+    <>
+      <Quarantine boards={boards.filter(({ sessions }) => sessions === 'required')} />
+      <section className="card stack" aria-label={t.corrections}>
+        <h2>{t.corrections}</h2>
+        <p className="muted small">{t.correctionsAbout}</p>
+        <form className="row wrap end" onSubmit={find}>
+          <label className="field">
+            <span>{t.board}</span>
+            <select name="board">
+              <option value="">{fill(t.default, { name: main })}</option>
+              {boards.map(({ board, title }) => (
+                <option key={board} value={board}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label className="field grow">
+            <span>{t.player}</span>
+            <input name="player" required maxLength={64} spellCheck={false} />
+          </label>
+          <label className="field">
+            <span>{t.season}</span>
+            <input name="season" placeholder="2026-11" spellCheck={false} />
+          </label>
+          <button type="submit">{t.find}</button>
+        </form>
+        {found && (
+          <CorrectionForm found={found} onDone={(player) => setFound(player && { player, path: found.path })} />
+        )}
+      </section>
+    </>
   );
 }

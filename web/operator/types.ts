@@ -22,6 +22,39 @@ export interface Board {
   max_points_per_day?: number | null;
   /** Number of past seasons that are kept; null for all. */
   seasons_kept?: number | null;
+  negative?: boolean;
+  decimals?: number;
+  seconds_between_posts?: number | null;
+  max_data_bytes?: number | null;
+  sessions?: 'off' | 'required';
+  session_rules?: SessionRules | null;
+}
+
+export interface SessionRules {
+  origins: string[];
+  least_seconds: number;
+  least_points: number;
+  most_points: number | null;
+  most_points_per_second: number | null;
+  judged: boolean;
+}
+
+export interface ResultInQuarantine {
+  play_id: string;
+  user_id: string;
+  user_name: string | null;
+  points: number;
+  breach:
+    | 'too_fast'
+    | 'too_few_points'
+    | 'too_many_points'
+    | 'too_many_points_per_second'
+    | 'unjudged'
+    | 'suspected'
+    | 'points_per_day_exceeded'
+    | 'plays_overlap';
+  seconds: number;
+  received_at: string;
 }
 
 /** One hour of `GET /v1/metrics/history`. */

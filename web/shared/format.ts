@@ -11,6 +11,12 @@ const TENTHS = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 1, maximum
 const WHOLE = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
 export const formatCount = (value: number): string => COUNT.format(value);
 
+/** A number with this many decimals. */
+export const formatDecimal = (value: number, decimals: number): string =>
+  decimals === 0
+    ? formatCount(value)
+    : value.toLocaleString(LOCALE, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;

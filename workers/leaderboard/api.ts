@@ -13,9 +13,11 @@ import { addErasure, addErasures } from './routes/erasure-routes.ts';
 import { addLogos } from './routes/logo-routes.ts';
 import { BOARD_MOUNT, DEFAULT_MOUNT } from './routes/mounts.ts';
 import { addOperatorRoutes } from './routes/operator-routes.ts';
+import { addPlays } from './routes/play-routes.ts';
+import { addBans, addQuarantine } from './routes/quarantine-routes.ts';
 import { addScores } from './routes/score-routes.ts';
 import { addDistribution, addSeasons } from './routes/season-routes.ts';
-import { addStandings } from './routes/standings-routes.ts';
+import { addNeighbors, addStandings } from './routes/standings-routes.ts';
 import { addWebhooks } from './routes/webhook-routes.ts';
 
 export function createApi(): OpenAPIHono<JsonApiEnv> {
@@ -43,6 +45,7 @@ export function createApi(): OpenAPIHono<JsonApiEnv> {
   for (const mount of [DEFAULT_MOUNT, BOARD_MOUNT]) {
     addScores(api, mount);
     addStandings(api, mount);
+    addNeighbors(api, mount);
     addSeasons(api, mount);
     addClosing(api, mount);
     addDistribution(api, mount);
@@ -52,6 +55,9 @@ export function createApi(): OpenAPIHono<JsonApiEnv> {
     addErasures(api, mount);
   }
   addBoards(api);
+  addPlays(api);
+  addQuarantine(api);
+  addBans(api);
   addErasure(api);
   addLogos(api);
   addWebhooks(api);

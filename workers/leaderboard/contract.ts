@@ -1,11 +1,13 @@
 /** Schemas of the leaderboard API. They validate requests and generate the API reference. */
 import { z } from '@hono/zod-openapi';
-import { BOARD_POINTS_MAX, POINTS_MAX } from '../../durable-objects/leaderboard/protocol.ts';
+import { BOARD_POINTS_MAX, POINTS_MAX, SIGNED_POINTS_MIN } from '../../durable-objects/leaderboard/protocol.ts';
 import { displayNameSchema } from '../shared/json/display-name.ts';
 import { RANGES_MAX } from './domain/distribution.ts';
 import { OPERATORS, SORTS } from './domain/score-rules.ts';
 import { PERIODS, type Period, parsePeriod } from './domain/season-name.ts';
 
+/** Maximum length of the data of an entry, in bytes of JSON. */
+export const DATA_BYTES_MAX = 1_024;
 export const BATCH_UPDATES_MAX = 1_000;
 export const TOP_LIMIT_DEFAULT = 10;
 export const TOP_LIMIT_MAX = 100;
@@ -18,7 +20,7 @@ export const BATCH_BODY_BYTES_MAX = 2 * 1024 * 1024;
 const asOfSchema = z.string().openapi({ format: 'date-time' });
 
 /** Schema of a text with a maximum length in characters, not UTF-16 units. Rejects control characters and unpaired surrogates. */
-const textOf = (max: number) =>
+export const textOf = (max: number) =>
   z
     .string()
     .refine((text) => text.length > 0 && (text.length <= max || [...text].length <= max), `1 to ${max} characters`)
@@ -52,16 +54,27 @@ export const seasonSchemaOf = (period?: Period) =>
           },
     );
 
+/** Data of an entry: any JSON of at most 1 KB. The board has the limit. */
+export const dataSchema = z.unknown().openapi({
+  description:
+    'JSON that is kept with the score that counts, such as the car or the build. At most `max_data_bytes` of the board',
+});
+
+/** Points of any board. Only boards with negative scores take them below zero, and none above `max_points_per_post`. */
+export const boardPointsSchema = z.int().min(SIGNED_POINTS_MIN).max(BOARD_POINTS_MAX);
+
 export const updateSchemaOf = (pointsMax: number, period?: Period) =>
   z.strictObject({
     user_id: userIdSchema,
-    points: z.int().min(0).max(pointsMax),
+    points: period === undefined ? boardPointsSchema : z.int().min(0).max(pointsMax),
     user_name: displayNameSchema(textOf(64)).optional(),
     event_id: textOf(128).optional().openapi({
       description:
         'Of this player. A repeat returns the first result for at least 48 hours; with other points it is 409',
     }),
     season: seasonSchemaOf(period).optional(),
+    // The board `default` keeps no data.
+    ...(period === undefined ? { data: dataSchema.optional() } : {}),
   });
 export type UpdateJson = z.infer<ReturnType<typeof updateSchemaOf>>;
 
@@ -82,6 +95,31 @@ export const boardNameSchema = z
 export const logoPath = (board: string, hash: string): string => `/v1/boards/${board}/logo/${hash}`;
 export const boardParamsSchema = z.object({ board: boardNameSchema });
 
+const ORIGIN = /^(?:https:\/\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|http:\/\/(?:localhost|127\.0\.0\.1))(?::\d{1,5})?$/;
+
+/** Rules of plays. A result that breaks one waits in the quarantine. */
+export const sessionRulesSchema = z
+  .strictObject({
+    origins: z
+      .array(z.string().max(200).regex(ORIGIN, 'an origin, such as https://game.example.com'))
+      .max(20)
+      .default([])
+      .openapi({ description: 'Origins of the pages that may begin plays. No page of another origin may' }),
+    least_seconds: z
+      .int()
+      .min(0)
+      .max(86_400)
+      .default(0)
+      .openapi({ description: 'From the begin of a play to its result' }),
+    least_points: boardPointsSchema.default(0),
+    most_points: boardPointsSchema.nullable().default(null),
+    most_points_per_second: z.number().positive().max(BOARD_POINTS_MAX).nullable().default(null),
+    judged: z.boolean().default(false).openapi({
+      description: 'Whether the webhook of the board judges each result that breaks no rule',
+    }),
+  })
+  .openapi('SessionRules');
+
 export const boardRulesSchema = z.strictObject({
   title: textOf(64).openapi({ example: 'Fastest laps' }),
   sort: z.enum(SORTS).openapi({ description: '`asc`: a lower score is better, as for race times' }),
@@ -89,6 +127,25 @@ export const boardRulesSchema = z.strictObject({
   period: z.enum(PERIODS).openapi({ description: 'A season of the board. Weeks begin on Monday. All in UTC' }),
   public: z.boolean().openapi({ description: 'Whether everyone may read it' }),
   max_points_per_post: z.int().min(1).max(BOARD_POINTS_MAX).default(POINTS_MAX),
+  negative: z.boolean().default(false).openapi({
+    description: 'Whether points and scores may be negative. It never changes',
+  }),
+  decimals: z.int().min(0).max(6).default(0).openapi({
+    description:
+      'Decimals with which pages show scores: 2 shows 1234 as 12.34. Points and scores of the API stay integers',
+  }),
+  seconds_between_posts: z.int().min(1).max(86_400).nullable().default(null).openapi({
+    description: 'Minimum of seconds between two posts of a player; null without one',
+  }),
+  max_data_bytes: z.int().min(1).max(DATA_BYTES_MAX).nullable().default(null).openapi({
+    description: 'Maximum length of the data of an entry, in bytes of JSON; null for a board without data',
+  }),
+  sessions: z.enum(['off', 'required']).default('off').openapi({
+    description: '`required`: pages may begin plays and send their results. Game servers may post in any case',
+  }),
+  session_rules: sessionRulesSchema.nullable().default(null).openapi({
+    description: 'Rules of plays; null without sessions, or for the defaults',
+  }),
   max_points_per_day: z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().default(null).openapi({
     description: 'Maximum of points that a player gets in a day of UTC; null without a limit. Needs the operator `sum`',
   }),
@@ -124,7 +181,16 @@ const minAsOfSchema = z.iso
   });
 
 const entrySchema = z
-  .object({ user_id: z.string(), user_name: z.string(), rank: z.int(), score: z.int() })
+  .object({
+    user_id: z.string(),
+    user_name: z.string(),
+    rank: z.int(),
+    score: z.int(),
+    data: z
+      .unknown()
+      .optional()
+      .openapi({ description: 'Data of the score, if the board keeps data and the score has some' }),
+  })
   .openapi('LeaderboardEntry');
 
 /** Present if the rank of a write is an estimate. */
@@ -200,6 +266,9 @@ export const playerSchema = z
 export const neighborsQuerySchemaOf = (season: SeasonSchema) =>
   z.strictObject({
     radius: z.coerce.number().int().min(0).max(RADIUS_MAX).default(RADIUS_DEFAULT),
+    full: z.literal('1').optional().openapi({
+      description: 'At an end of the list, more players of the other side: the window has as many as in the middle',
+    }),
     season: season.optional(),
     exact: exactSchema,
   });

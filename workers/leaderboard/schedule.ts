@@ -16,6 +16,7 @@ import { findBoard } from './boards/boards.ts';
 import { sendNotices } from './boards/webhooks.ts';
 import { boardOfRef, nextSeason } from './domain/season-name.ts';
 import { seasonStub, shardStub } from './objects.ts';
+import { removeDecidedResults } from './plays/quarantine.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 import { readShards } from './seasons/shard-status.ts';
 import { continueErasures, removeFinishedErasures } from './standings/player-erasure.ts';
@@ -42,6 +43,7 @@ export async function runLeaderboardSchedule(
   await sendNotices(env, now);
   if (new Date(controller.scheduledTime).getUTCMinutes() !== HOURLY_MINUTE) return;
   await removeFinishedErasures(env, now);
+  await removeDecidedResults(env, now);
   await eraseOldSeasons(env, now);
   await store.planImports(now);
   await forEach(await store.listCurrent(now), 'leaderboard_count_failed', (row) => recordPlayers(env, row, now));

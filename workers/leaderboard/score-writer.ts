@@ -8,13 +8,13 @@ import type {
   ScoreUpdate,
   ShardAddress,
 } from '../../durable-objects/leaderboard/protocol.ts';
-import { toShardName } from '../../durable-objects/leaderboard/protocol.ts';
+import { SIGNED_POINTS_MIN, toShardName } from '../../durable-objects/leaderboard/protocol.ts';
 import { err, ok } from '../shared/pure/result.ts';
 import { createClock } from '../shared/settings/clock.ts';
 import { logError } from '../shared/telemetry/log.ts';
 import { type Board, findBoard, rulesOf } from './boards/boards.ts';
 import { fillOpen, inGroups, inParallelGroups } from './domain/in-groups.ts';
-import { mirror } from './domain/score-rules.ts';
+import { toShown } from './domain/score-rules.ts';
 import { readSeason, seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { regionOf, shardStub } from './objects.ts';
@@ -47,15 +47,39 @@ export async function writeScores(
   const now = clock();
   const board = await findBoard(env, name);
   if (board === null) return updates.map(() => err({ kind: 'unknown_board', board: name ?? '' }));
-  const tooMany = err({ kind: 'too_many_points' as const, pointsMax: board.pointsMax });
-  const refused = updates.map(({ points }) => (points > board.pointsMax ? tooMany : null));
+  const refused = updates.map((update) => findRefusal(board, update));
   const written = await fillOpen<SeasonUpdate, WriteResult>(updates, refused, (rest) =>
-    writeAt({ env, board, now, region }, rest),
+    writeAt({ env, board, now, region }, withBoardRules(board, rest)),
   );
   const inTime = written.map((result, i) => (isSealed(result) && updates[i]?.season === undefined ? null : result));
   return fillOpen<SeasonUpdate, WriteResult>(updates, inTime, (late) =>
-    writeAt({ env, board, region, now: Math.max(clock(), readSeason(seasonAt(now, board)).endsAt) }, late),
+    writeAt(
+      { env, board, region, now: Math.max(clock(), readSeason(seasonAt(now, board)).endsAt) },
+      withBoardRules(board, late),
+    ),
   );
+}
+
+/** Why the board refuses an update before it is sent to a shard; null if it does not. */
+function findRefusal(board: Board, { points, data }: SeasonUpdate): WriteResult | null {
+  const { pointsMax, dataBytesMax } = board;
+  if (points < 0 && !board.isSigned) return err({ kind: 'no_such_score' });
+  if (board.isSigned && points >= -SIGNED_POINTS_MIN)
+    return err({ kind: 'too_many_points', pointsMax: -SIGNED_POINTS_MIN - 1 });
+  if (points > pointsMax) return err({ kind: 'too_many_points', pointsMax });
+  const isTooMuch = data != null && Buffer.byteLength(data) > (dataBytesMax ?? 0);
+  return isTooMuch ? err({ kind: 'too_much_data', bytesMax: dataBytesMax }) : null;
+}
+
+/** Adds to updates what the shard has to know for the rules of the board. Most boards have none, and their updates stay as they are. */
+function withBoardRules(board: Board, updates: readonly SeasonUpdate[]): readonly SeasonUpdate[] {
+  const { dataBytesMax, secondsBetween } = board;
+  if (dataBytesMax === null && secondsBetween === null) return updates;
+  const gap = secondsBetween === null ? {} : { gapMs: secondsBetween * 1_000 };
+  return updates.map((update) => {
+    const { data = null, ...others } = update;
+    return { ...gap, ...others, ...(dataBytesMax === null ? {} : { data }) };
+  });
 }
 
 const isSealed = (result: WriteResult): boolean => !result.ok && result.error.kind === 'season_sealed';
@@ -111,7 +135,7 @@ function callShards<R extends ScoreResult | null>(
       return group.map(({ userId }, i) => {
         const result = answer.results[i] as R;
         if (!result?.ok) return result as WriteResult;
-        const score = mirror(board, result.value.score);
+        const score = toShown(board, result.value.score);
         return ok({ ...result.value, score, userId, season: label, asOf: answer.asOf, writtenAt: answer.writtenAt });
       });
     } catch (error) {

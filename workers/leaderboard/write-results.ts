@@ -7,7 +7,12 @@ import type { SeasonError } from './seasons/seasons.ts';
 /** @member season label of the season; undefined for the current one */
 export type SeasonUpdate = ScoreUpdate & { readonly season: string | undefined };
 
-export type WriteError = ScoreError | SeasonError | { readonly kind: 'too_many_points'; readonly pointsMax: number };
+export type WriteError =
+  | ScoreError
+  | SeasonError
+  | { readonly kind: 'no_such_score' }
+  | { readonly kind: 'too_many_points'; readonly pointsMax: number }
+  | { readonly kind: 'too_much_data'; readonly bytesMax: number | null };
 
 export interface WrittenScore extends ScoreOutcome {
   readonly userId: string;

@@ -4,7 +4,7 @@
  */
 import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
 import type { CopyFault, ShardAddress } from '../protocol.ts';
-import type { DayPointsRow, Move, PlayerRow } from './player-rows.ts';
+import type { DayPointsRow, EntryDataRow, LastPostRow, Move, PlayerRow } from './player-rows.ts';
 
 export interface CopyPart {
   readonly name: string;
@@ -27,6 +27,8 @@ export interface CopyManifest extends ShardAddress {
   readonly sum: string;
   readonly parts: readonly CopyPart[];
   readonly events: readonly CopyPart[];
+  /** Parts with the data of entries. Absent in copies that were written before boards had data. */
+  readonly data?: readonly CopyPart[];
 }
 
 /** Contents of a part: values, and columns of bytes. */
@@ -53,6 +55,14 @@ export interface SlotsHead {
   readonly players: readonly PlayerRow[];
   readonly hidden: readonly Move[];
   readonly days: readonly DayPointsRow[];
+  /** Absent in copies that were written before shards had them. */
+  readonly posts?: readonly LastPostRow[];
+}
+
+/** Head of a part with the data of entries, which has no columns. */
+export interface DataHead {
+  readonly page: number;
+  readonly rows: readonly EntryDataRow[];
 }
 
 /** Head of a page of events. Its columns are those of the page: slots and records. */

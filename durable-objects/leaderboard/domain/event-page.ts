@@ -36,6 +36,9 @@ export interface StoredPage {
   readonly userNames: string | null;
 }
 
+/** Points of a board with negative scores, as they were before an event stored them in 32 bits without a sign. */
+export const toSigned = (points: number): number => points | 0;
+
 export const hashEvent = (eventId: string): Uint8Array =>
   createHash('sha256').update(eventId).digest().subarray(0, HASH_BYTES);
 

@@ -13,6 +13,18 @@ export interface Move {
   readonly reached: number;
 }
 
+/** Data of the score of a player that counts, as JSON text. */
+export interface EntryDataRow {
+  readonly slot: number;
+  readonly data: string;
+}
+
+/** Time of the last post of a player, in milliseconds since 1970. */
+export interface LastPostRow {
+  readonly slot: number;
+  readonly at: number;
+}
+
 /** Points that a player got in a day. */
 export interface DayPointsRow {
   readonly slot: number;

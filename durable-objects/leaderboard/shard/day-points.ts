@@ -3,7 +3,7 @@
  * transaction writes, so that they are as durable as the scores.
  */
 import type { DayPointsRow } from '../domain/player-rows.ts';
-import type { ShardStore } from './store.ts';
+import type { FactStore } from './fact-store.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS);
 
 export class DayPoints {
-  readonly #store: ShardStore;
+  readonly #store: FactStore;
   readonly #max: number | null;
   readonly #day: number;
   readonly #rows: Map<number, DayPointsRow>;
@@ -21,7 +21,7 @@ export class DayPoints {
    * @param slots players of the commit that have a slot already
    * @param max maximum of points per day; null without a limit. Nothing is then read or written.
    */
-  constructor(store: ShardStore, slots: readonly number[], max: number | null, day: number) {
+  constructor(store: FactStore, slots: readonly number[], max: number | null, day: number) {
     this.#store = store;
     this.#max = max;
     this.#day = day;

@@ -115,12 +115,8 @@ export class LeaderboardShard extends DurableObject<Env> {
     const own = (await results).slice(at, at + updates.length);
     // A report made in this millisecond may lack these scores. So the time of the new scores is later than that of the last report.
     const writtenAt = Math.max(this.#now(), shard.board.players.reportedAt + 1);
-    return {
-      results: rules === undefined ? own.map(toFormerResult) : own,
-      asOf: this.#asOf(shard.board),
-      writtenAt,
-      views: shard.board.counts.views,
-    };
+    const given = rules === undefined ? own.map(toFormerResult) : own;
+    return { results: given, asOf: this.#asOf(shard.board), writtenAt, views: shard.board.counts.views };
   }
 
   #beginRound(shard: OpenShard): Round {
@@ -174,6 +170,11 @@ export class LeaderboardShard extends DurableObject<Env> {
       return { ...entry, rank: 1 + better, isEstimated: unsure > 0 };
     });
     return { entries, players: counts.players, asOf: Math.min(this.#now(), counts.asOf) };
+  }
+
+  /** Data of the scores of players as JSON text, in the order of the ids; null for a player without data. */
+  async readData(address: ShardAddress, userIds: readonly string[]): Promise<(string | null)[]> {
+    return this.#serve(address).board.readData(userIds);
   }
 
   async run(address: ShardAddress, key: StandingKey, before: number, after: number): Promise<ShardRun> {

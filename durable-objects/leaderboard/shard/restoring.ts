@@ -1,6 +1,13 @@
 /** Restores a shard from its copy: every part is read and compared before a row is written, and the rows are compared afterwards. */
 
-import { CopyError, type CopyManifest, type EventsHead, type SlotsHead, unpackPart } from '../domain/copy-file.ts';
+import {
+  CopyError,
+  type CopyManifest,
+  type DataHead,
+  type EventsHead,
+  type SlotsHead,
+  unpackPart,
+} from '../domain/copy-file.ts';
 import { EventPage } from '../domain/event-page.ts';
 import { ABSENT, SLOTS_PER_PAGE, sumKeys } from '../domain/slot-keys.ts';
 import type { ShardAddress } from '../protocol.ts';
@@ -19,10 +26,10 @@ export async function restoreCopy(
   { logged, begin }: { readonly logged: number; readonly begin: () => void },
 ): Promise<CopyManifest> {
   const { manifest, readPart } = await openCopy(env, address);
-  const { parts, events } = manifest;
+  const { parts, events, data = [] } = manifest;
   if (logged >= manifest.logged)
     throw new CopyError('copy_older', `the shard has commit ${logged}, and the copy has ${manifest.logged}`);
-  for (const part of [...parts, ...events]) await readPart(part);
+  for (const part of [...parts, ...events, ...data]) await readPart(part);
   begin();
   store.clear();
   for (const part of parts) writeSlots(store, await readPart(part), manifest.sealedAt !== null);
@@ -30,6 +37,12 @@ export async function restoreCopy(
     const { head, columns } = unpackPart<EventsHead>(await readPart(part));
     const [slots, records] = columns as [Uint8Array, Uint8Array];
     store.writeEventPage(head.id, head.at, EventPage.from({ slots, records, userNames: head.userNames }));
+  }
+  for (const part of data) {
+    const { rows } = unpackPart<DataHead>(await readPart(part)).head;
+    // A player who was erased while the copy was written has no row.
+    const known = new Set(store.readPlayers(rows.map(({ slot }) => slot)).map(({ slot }) => slot));
+    store.facts.writeData(rows.filter(({ slot }) => known.has(slot)));
   }
   const restored = sumKeys(Array.from(store.readScorePages(), ([, page]) => page));
   // A player who was erased while the copy was written is in the keys only.
@@ -42,7 +55,8 @@ export async function restoreCopy(
 function writeSlots(store: ShardStore, bytes: Uint8Array, isSealed: boolean): void {
   const { head, columns } = unpackPart<SlotsHead>(bytes);
   store.writePlayers(head.players);
-  store.writeDayPoints(head.days);
+  store.facts.writeDayPoints(head.days);
+  store.facts.writeLastPosts(head.posts ?? []);
   for (const move of head.hidden) store.hide(move);
   const named = new Set(head.players.map(({ slot }) => slot));
   for (const [at, column] of columns.entries()) {

@@ -44,6 +44,19 @@ export const dayPoints = sqliteTable('day_points', {
   points: integer('points').notNull(),
 });
 
+/** Data of the scores that count, on boards that keep data. */
+export const entryData = sqliteTable('entry_data', {
+  slot: integer('slot').primaryKey(),
+  /** JSON text. */
+  data: text('data').notNull(),
+});
+
+/** Times of the last posts of players, on boards with plays or with a minimum time between posts. */
+export const lastPost = sqliteTable('last_post', {
+  slot: integer('slot').primaryKey(),
+  at: integer('at').notNull(),
+});
+
 /** Score and time of 4,096 players by slot, as of the checkpoint. Format: durable-objects/leaderboard/domain/slot-keys.ts */
 export const scorePage = sqliteTable('score_page', {
   id: integer('id').primaryKey(),

@@ -9,13 +9,14 @@
 import {
   type BoardRules,
   DEFAULT_RULES,
+  keepsData,
   nextScore,
   pointsPerDayAt,
 } from '../../../workers/leaderboard/domain/score-rules.ts';
 import { parseSeason } from '../../../workers/leaderboard/domain/season-name.ts';
 import type { TopEntry } from '../../../workers/leaderboard/domain/standing.ts';
 import { err, ok } from '../../../workers/shared/pure/result.ts';
-import { EVENTS_PER_PAGE, EventPage, hashEvent, type PlayerEvent } from '../domain/event-page.ts';
+import { EVENTS_PER_PAGE, EventPage, hashEvent, type PlayerEvent, toSigned } from '../domain/event-page.ts';
 import type { Move, PlayerRow } from '../domain/player-rows.ts';
 import { bucketOf } from '../domain/score-buckets.ts';
 import { ShardCounts } from '../domain/shard-counts.ts';
@@ -30,8 +31,9 @@ import {
   type ScoreUpdate,
   type ShardAddress,
 } from '../protocol.ts';
-import { DayPoints, dayOf } from './day-points.ts';
+import { dayOf } from './day-points.ts';
 import { EventPages } from './event-pages.ts';
+import { PlayerFacts } from './player-facts.ts';
 import { ShardCommit } from './shard-commit.ts';
 import type { ShardSnapshot } from './shard-copy.ts';
 import { ShardPlayers } from './shard-players.ts';
@@ -155,8 +157,9 @@ export class ShardBoard {
     // A post that names a season after its end counts in the last day of the season.
     const day = dayOf(Math.min(now, this.#endsAt - 1));
     const slots = players.map(({ slot }) => slot);
-    const days = new DayPoints(this.#store, slots, pointsPerDayAt(this.#rules, now), day);
-    const commit = new ShardCommit(players, days);
+    const pointsPerDayMax = pointsPerDayAt(this.#rules, now);
+    const facts = new PlayerFacts(this.#store.facts, slots, updates, { pointsPerDayMax, day, now });
+    const commit = new ShardCommit(players, facts);
     const results = updates.map((update) => this.#scoreOne(commit, update, now));
     this.#write(commit, now);
     return results;
@@ -173,8 +176,8 @@ export class ShardBoard {
     const repeated = player === undefined || hash === null ? null : this.#findRepeated(player, hash, points);
     if (repeated !== null) return repeated;
     if (this.isClosed(now)) return err({ kind: 'season_sealed' });
-    const excess = commit.days?.findExcess(player?.slot, points) ?? null;
-    if (excess !== null) return err({ kind: 'points_per_day_exceeded', ...excess });
+    const refusal = commit.facts?.findRefusal(player?.slot, update) ?? null;
+    if (refusal !== null) return refusal;
     const before = player === undefined ? null : this.players.keyOf(player.slot);
     const score = nextScore(this.#rules, before?.score ?? null, points);
     if (score === null) return err({ kind: 'score_overflow' });
@@ -188,7 +191,7 @@ export class ShardBoard {
       if (player !== undefined) this.players.noteRenamed(slot);
     }
     if (!isSame) commit.move(this.players.move({ slot, score, reached }));
-    commit.days?.add(slot, points);
+    commit.facts?.add(slot, update, keepsData(this.#rules, update, isSame));
     const rank = this.#rank(score);
     if (hash !== null) {
       const event = { slot, hash, points, score, userName, ...rank };
@@ -210,7 +213,8 @@ export class ShardBoard {
   #findRepeated({ slot, userId }: PlayerRow, hash: Uint8Array, points: number): ScoreResult | null {
     const event = this.#events.find(slot, hash);
     if (event === null) return null;
-    if (event.points !== points) return err({ kind: 'event_conflict', points: event.points });
+    const before = this.#rules.isSigned ? toSigned(event.points) : event.points;
+    if (before !== points) return err({ kind: 'event_conflict', points: before });
     const { score, rank, isEstimated } = event;
     return ok({ userName: event.userName ?? userId, score, rank, isEstimated, isDuplicate: true });
   }
@@ -221,7 +225,7 @@ export class ShardBoard {
     this.#begin();
     if (!this.#isRulesStored) this.#store.writeRules(this.#rules);
     this.#isRulesStored = true;
-    commit.days?.write();
+    commit.facts?.write();
     this.#store.writePlayers(commit.named);
     let rest = commit.moves;
     let at = 0;
@@ -285,6 +289,12 @@ export class ShardBoard {
     const [row] = this.#store.findPlayers([userId]);
     if (row === undefined || this.players.index.scoreOf(row.slot) === ABSENT) return null;
     return this.players.toEntry(row);
+  }
+
+  /** Data of the scores of players as JSON text, in the order of the ids; null for a player without data. */
+  readData(userIds: readonly string[]): (string | null)[] {
+    const data = this.#store.facts.readDataOf(userIds);
+    return userIds.map((userId) => data.get(userId) ?? null);
   }
 
   /** @returns a listed player with the rank; null for any other player. */

@@ -1,7 +1,7 @@
-/** What one commit changes: names of players, moves in the list, events, and points of the day. */
+/** What one commit changes: names of players, moves in the list, events, and facts about players. */
 import type { PlayerEvent } from '../domain/event-page.ts';
 import type { Move, PlayerRow } from '../domain/player-rows.ts';
-import type { DayPoints } from './day-points.ts';
+import type { PlayerFacts } from './player-facts.ts';
 
 export class ShardCommit {
   readonly #players: Map<string, PlayerRow>;
@@ -10,16 +10,16 @@ export class ShardCommit {
   readonly #moves = new Map<number, Move>();
   readonly events: PlayerEvent[] = [];
   /** Null for a commit without posts. */
-  readonly days: DayPoints | null;
+  readonly facts: PlayerFacts | null;
 
   /** @param players rows of the commit's players, as they are stored */
-  constructor(players: readonly PlayerRow[] = [], days: DayPoints | null = null) {
+  constructor(players: readonly PlayerRow[] = [], facts: PlayerFacts | null = null) {
     this.#players = new Map(players.map((row) => [row.userId, row]));
-    this.days = days;
+    this.facts = facts;
   }
 
   get isEmpty(): boolean {
-    return this.#named.size + this.#moves.size + this.events.length === 0;
+    return this.#named.size + this.#moves.size + this.events.length === 0 && !this.facts?.hasChanges;
   }
 
   /** The player with the changes of this commit so far. */

@@ -12,6 +12,7 @@ import {
   type CopyManifest,
   type CopyPart,
   copyPrefix,
+  type DataHead,
   type EventsHead,
   hashPart,
   manifestName,
@@ -21,7 +22,7 @@ import {
   partName,
   type SlotsHead,
 } from '../domain/copy-file.ts';
-import type { DayPointsRow, Move } from '../domain/player-rows.ts';
+import type { Move } from '../domain/player-rows.ts';
 import { SLOTS_PER_PAGE, sumKeys } from '../domain/slot-keys.ts';
 import type { ShardAddress } from '../protocol.ts';
 import type { ShardStore } from './store.ts';
@@ -85,11 +86,15 @@ export async function writeCopy(
     const head: EventsHead = { id, at: stored.at, userNames };
     events.push(await writePart(`events-${id}`, { head, columns: [slots, records] }));
   }
+  const data: CopyPart[] = [];
+  for (const content of toDataParts(store, snapshot)) data.push(await writePart(`data-${content.head.page}`, content));
   const { address, copy, logged, at, sealedAt, rules } = snapshot;
   const totals = sumKeys(snapshot.keys.map(([, page]) => page));
-  const manifest: CopyManifest = { ...address, copy, logged, at, sealedAt, rules, ...totals, parts, events };
+  const manifest: CopyManifest = { ...address, copy, logged, at, sealedAt, rules, ...totals, parts, events, data };
   await toEach(({ bucket }) => writeTo(bucket, prefix + manifestName, manifest));
-  const named = new Set([manifestName, ...[...parts, ...events].map(({ name }) => name)].map((name) => prefix + name));
+  const named = new Set(
+    [manifestName, ...[...parts, ...events, ...data].map(({ name }) => name)].map((name) => prefix + name),
+  );
   await toEach(({ bucket }) => removeOthers(bucket, prefix, named));
   if (failure !== undefined) throw failure;
 }
@@ -105,7 +110,7 @@ async function checkLocation(bucket: R2Bucket, prefix: string, { copy }: ShardSn
   }
   if (manifest.copy >= copy)
     throw new CopyError('copy_older', `${prefix} has copy ${manifest.copy}, and the shard would write copy ${copy}`);
-  return new Set([...manifest.parts, ...manifest.events].map(({ name }) => name));
+  return new Set([...manifest.parts, ...manifest.events, ...(manifest.data ?? [])].map(({ name }) => name));
 }
 
 async function removeOthers(bucket: R2Bucket, prefix: string, named: ReadonlySet<string>): Promise<void> {
@@ -124,10 +129,20 @@ function* toSlotParts(store: ShardStore, { keys, hidden }: ShardSnapshot): Gener
     const firstPage = part * PAGES_PER_PART;
     const [first, last] = [firstPage * SLOTS_PER_PAGE, (firstPage + PAGES_PER_PART) * SLOTS_PER_PAGE - 1];
     const players = store.readSlots(first, last);
-    const days: DayPointsRow[] = store.readDayPoints(players.map(({ slot }) => slot));
+    const slots = players.map(({ slot }) => slot);
+    const { facts } = store;
+    const rows = { days: facts.readDayPoints(slots), posts: facts.readLastPosts(slots) };
     const own = hidden.filter(({ slot }) => slot >= first && slot <= last);
     const columns = pages.map(([, page]) => new Uint8Array(page.buffer, page.byteOffset, page.byteLength));
-    yield { head: { firstPage, players, hidden: own, days }, columns };
+    yield { head: { firstPage, players, hidden: own, ...rows }, columns };
+  }
+}
+
+/** Parts with the data of entries. Data is up to 1 KB, so each part has only the players of one page. */
+function* toDataParts(store: ShardStore, { keys }: ShardSnapshot): Generator<PartContent<DataHead>> {
+  for (const [page] of keys) {
+    const rows = store.facts.readDataBetween(page * SLOTS_PER_PAGE, (page + 1) * SLOTS_PER_PAGE - 1);
+    if (rows.length > 0) yield { head: { page, rows }, columns: [] };
   }
 }
 

@@ -4,9 +4,10 @@ import { migrate } from 'drizzle-orm/durable-sqlite/migrator';
 import migrations from '../../../migrations/leaderboard-shard/migrations.js';
 import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
 import type { EventPage, StoredPage } from '../domain/event-page.ts';
-import type { DayPointsRow, Move, PlayerRow } from '../domain/player-rows.ts';
+import type { Move, PlayerRow } from '../domain/player-rows.ts';
 import { ABSENT, pageOfSlot, slotInPage } from '../domain/slot-keys.ts';
 import type { ShardAddress } from '../protocol.ts';
+import { FACT_TABLES, FactStore } from './fact-store.ts';
 
 /** Consecutive players of the list of a sealed shard. */
 export interface SealedPage {
@@ -43,9 +44,11 @@ const ROWS_PER_STATEMENT = 4_000;
 
 export class ShardStore {
   readonly #sql: SqlStorage;
+  readonly facts: FactStore;
 
   private constructor(sql: SqlStorage) {
     this.#sql = sql;
+    this.facts = new FactStore(sql);
   }
 
   static async open(storage: DurableObjectStorage): Promise<ShardStore> {
@@ -93,7 +96,7 @@ export class ShardStore {
 
   /** Removes everything, before the shard is restored from a copy. */
   clear(): void {
-    for (const table of ['board', 'player', 'hidden', 'day_points', 'score_page', 'sealed_page', 'event_page', 'log'])
+    for (const table of ['board', 'player', 'hidden', ...FACT_TABLES, 'score_page', 'sealed_page', 'event_page', 'log'])
       this.#sql.exec(`DELETE FROM ${table}`);
   }
 
@@ -136,24 +139,7 @@ export class ShardStore {
 
   erasePlayer(slot: number): void {
     this.#sql.exec('DELETE FROM player WHERE slot = ?', slot);
-    this.#sql.exec('DELETE FROM day_points WHERE slot = ?', slot);
-  }
-
-  readDayPoints(slots: readonly number[]): DayPointsRow[] {
-    const query = 'SELECT slot, day, points FROM json_each(?) asked CROSS JOIN day_points ON slot = asked.value';
-    const rows = this.#sql.exec(query, JSON.stringify(slots)).raw();
-    return Array.from(rows, ([slot, day, points]) => ({
-      slot: Number(slot),
-      day: Number(day),
-      points: Number(points),
-    }));
-  }
-
-  writeDayPoints(rows: readonly DayPointsRow[]): void {
-    const query = `INSERT OR REPLACE INTO day_points(slot, day, points)
-      SELECT value->>0, value->>1, value->>2 FROM json_each(?)`;
-    for (const part of inParts(rows))
-      this.#sql.exec(query, JSON.stringify(part.map(({ slot, day, points }) => [slot, day, points])));
+    this.facts.erase(slot);
   }
 
   lastSlot(): number {

@@ -34,7 +34,7 @@ describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
 
   it('shows several boards, each with its title, season and scores', async () => {
     const id = `laps-${crypto.randomUUID().slice(0, 8)}`;
-    const rules = { title: `Laps ${id}`, sort: 'asc', operator: 'best', period: 'week', public: true };
+    const rules = { title: `Laps ${id}`, sort: 'asc', operator: 'best', period: 'week', public: true, decimals: 1 };
     expect((await stage.server.call('PUT', `/v1/boards/${id}`, rules)).status).toBe(200);
     const updates = [
       { user_id: 'fast', user_name: 'Fast', points: 61 },
@@ -45,14 +45,14 @@ describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
     await page.goto(`${stage.server.url}/_/leaderboard`);
     await page.getByRole('combobox', { name: /^Board/ }).selectOption(rules.title);
     await page.getByRole('heading', { name: rules.title }).waitFor();
-    await eventually(() => readTopList(page)).toEqual(['1 Fast 61', '2 Slow 75']);
+    await eventually(() => readTopList(page)).toEqual(['1 Fast 6.1', '2 Slow 7.5']);
     await page.getByText(/^Week of .* 2 players/).waitFor();
     await page.getByText(/^Ends in /).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     await expectAccessible(page);
     const posted = { user_id: 'faster', user_name: 'Faster', points: 59 };
     await stage.server.call('POST', `/v1/boards/${id}/scores`, posted, gameToken);
-    await eventually(() => readTopList(page)).toEqual(['1 Faster 59', '2 Fast 61', '3 Slow 75']);
+    await eventually(() => readTopList(page)).toEqual(['1 Faster 5.9', '2 Fast 6.1', '3 Slow 7.5']);
     await page.getByRole('button', { name: 'Slow', exact: true }).first().click();
     await page.getByRole('region', { name: 'Player' }).getByText('#3').waitFor();
     expect(new URL(page.url()).hash).toContain(`board=${id}`);

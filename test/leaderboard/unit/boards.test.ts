@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mirror, nextScore, OPERATORS, SORTS } from '../../../workers/leaderboard/domain/score-rules.ts';
+import { nextScore, OPERATORS, SORTS, toShown, toStored } from '../../../workers/leaderboard/domain/score-rules.ts';
 import {
   parseSeason,
   previousSeason,
@@ -78,7 +78,7 @@ describe('the score of a player', () => {
         for (const points of posts) stored = nextScore(rules, stored, points);
         const best = sort === 'asc' ? Math.min(...posts) : Math.max(...posts);
         const expected = { sum: posts.reduce((sum, points) => sum + points, 0), best, last: posts.at(-1) }[operator];
-        expect([posts, mirror(rules, stored ?? -1)]).toEqual([posts, expected]);
+        expect([posts, toShown(rules, stored ?? -1)]).toEqual([posts, expected]);
       }
     },
   );
@@ -86,7 +86,7 @@ describe('the score of a player', () => {
   it('is at most 2^53 − 1 as a sum, on both kinds of boards', () => {
     for (const sort of SORTS) {
       const rules = { sort, operator: 'sum' } as const;
-      const most = mirror(rules, Number.MAX_SAFE_INTEGER);
+      const most = toStored(rules, Number.MAX_SAFE_INTEGER);
       expect([nextScore(rules, most, 0), nextScore(rules, most, 1)]).toEqual([most, null]);
     }
   });
@@ -94,7 +94,7 @@ describe('the score of a player', () => {
   it('is stored so that a better one is higher', () => {
     for (const sort of SORTS) {
       const [better, worse] = sort === 'asc' ? [3, 7] : [7, 3];
-      expect(mirror({ sort }, better)).toBeGreaterThan(mirror({ sort }, worse));
+      expect(toStored({ sort }, better)).toBeGreaterThan(toStored({ sort }, worse));
     }
   });
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { decideRanges, distribute } from '../../../workers/leaderboard/domain/distribution.ts';
-import { DEFAULT_RULES, mirror, SORTS } from '../../../workers/leaderboard/domain/score-rules.ts';
+import { DEFAULT_RULES, SORTS, toStored } from '../../../workers/leaderboard/domain/score-rules.ts';
 import { announceSeed, createRandom } from './random.ts';
 
 it.each(SORTS)(
@@ -12,7 +12,7 @@ it.each(SORTS)(
       const size = 2 ** Math.floor(random() * 54);
       const scores = Array.from({ length: 1 + Math.floor(random() * 40) }, () => Math.floor(random() * size));
       const limit = 1 + Math.floor(random() * 50);
-      const stored = scores.map((score) => mirror(rules, score));
+      const stored = scores.map((score) => toStored(rules, score));
       const ends = { least: Math.min(...stored), best: Math.max(...stored), players: scores.length };
       const ranges = await distribute(rules, ends, limit, async (limits) =>
         limits.map((each) => stored.filter((score) => score > each).length),

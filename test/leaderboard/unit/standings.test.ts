@@ -9,7 +9,7 @@ import {
 } from '../../../durable-objects/leaderboard/protocol.ts';
 import { countFirst } from '../../../workers/leaderboard/domain/binary-search.ts';
 import { boardOfRef, nextSeason, parsePeriod, preparationAt } from '../../../workers/leaderboard/domain/season-name.ts';
-import { compareStandings } from '../../../workers/leaderboard/domain/standing.ts';
+import { compareStandings, decideWindow } from '../../../workers/leaderboard/domain/standing.ts';
 import { readCursor, toFirstPage, toListJson } from '../../../workers/leaderboard/domain/standings-json.ts';
 import { encodeCursor } from '../../../workers/shared/pure/cursor.ts';
 
@@ -127,4 +127,16 @@ it('pages of slots may be loaded in any order', () => {
   const keys = new SlotKeys();
   keys.loadPage(2, page);
   expect([[...keys.listed()], keys.reachedOf(8_192), keys.scoreOf(5)]).toEqual([[8_192], 50, -1]);
+});
+
+it.each([
+  [10, 10, [2, 2]],
+  [0, 10, [0, 4]],
+  [1, 10, [1, 3]],
+  [10, 0, [4, 0]],
+  [1, 1, [1, 1]],
+  [0, 3, [0, 3]],
+])('fills the window of neighbors with %i before and %i after', (before, after, expected) => {
+  expect(decideWindow(before, after, 2, true)).toEqual(expected);
+  expect(decideWindow(before, after, 2, false)).toEqual([Math.min(2, before), Math.min(2, after)]);
 });

@@ -42,7 +42,7 @@ describe('the server', () => {
     }
   });
 
-  it('serves the API document from which the types of clients/typescript are made', async () => {
+  it('serves the API document from which the types of clients/javascript are made', async () => {
     const { body } = await server.call('GET', '/v1/openapi.json', undefined, null);
     const types = await toTypes(JSON.parse(toStoredDocument(body)));
     expect(types === readFileSync(TYPES_PATH, 'utf8'), 'run npm run generate').toBe(true);

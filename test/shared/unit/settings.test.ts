@@ -88,6 +88,8 @@ const BAD: Record<string, readonly string[]> = {
   REQUESTS_PER_CLIENT: ['0', '-1'],
   REQUESTS_PER_ACCESS_KEY: ['0', '1.5'],
   REQUESTS_PER_BUCKET: ['0', 'all'],
+  PLAYS_PER_CLIENT: ['0', 'all'],
+  PLAYS_PER_PLAYER: ['0', '1.5'],
   LIVE_VIEWERS_PER_CLIENT: ['0', '99999'],
   OWN_ACCESS_KEYS: ['maybe'],
   MAIL_LEASE_SECONDS: ['-5', '0'],

@@ -1,5 +1,7 @@
 /** English texts of the operator page. Words in braces are replaced. */
+
 import { enOperatorMail } from './en-operator-mail.ts';
+import { operatorPlays } from './en-operator-plays.ts';
 import type { Forms } from './forms.ts';
 
 export const enOperator = {
@@ -124,6 +126,7 @@ export const enOperator = {
     removed: 'Quota removed.',
     of: 'Quota of {name}',
   },
+  ...operatorPlays,
   boards: {
     title: 'Boards',
     create: 'New board',

@@ -6,6 +6,7 @@ import { nextSeason } from '../domain/season-name.ts';
 import { seasonStub, shardStub } from '../objects.ts';
 import { removeSeasonFiles } from '../records/archive-files.ts';
 import { createBoardStore } from '../records/board-store.ts';
+import { createQuarantineStore } from '../records/quarantine-store.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
 import { BOARD_KNOWN_MS, toBoard } from './boards.ts';
 
@@ -21,6 +22,7 @@ export async function eraseDeletedBoards(env: Env, now: number): Promise<void> {
       const prepared = newest === undefined ? null : nextSeason(newest.season);
       if (newest !== undefined && prepared !== null) await eraseSeason(env, { ...newest, season: prepared });
       for (const season of seasons) await eraseSeason(env, season);
+      await createQuarantineStore(env.DIRECTORY).removeBoard(toBoard(row).ref);
       await boards.remove(row.board);
     } catch (error) {
       logError('leaderboard_board_erase_failed', error, { board: row.board });

@@ -23,12 +23,18 @@ export const DEFAULT_BOARD: Board = {
   pointsPerDayMax: null,
   pointsPerDayBefore: null,
   rulesFrom: 0,
+  isSigned: false,
+  decimals: 0,
+  sessions: null,
+  dataBytesMax: null,
+  secondsBetween: null,
 };
 
 /** The rules of a board that its shards apply. */
 export const rulesOf = (board: Board): BoardRules => {
-  const { sort, operator, pointsPerDayMax, pointsPerDayBefore, rulesFrom: from } = board;
-  return { sort, operator, from, pointsPerDayMax, pointsPerDayBefore };
+  const { sort, operator, isSigned, pointsPerDayMax, pointsPerDayBefore, rulesFrom: from } = board;
+  const rules = { sort, operator, from, pointsPerDayMax, pointsPerDayBefore };
+  return isSigned ? { ...rules, isSigned } : rules;
 };
 
 export const toBoard = (row: BoardRow): Board =>

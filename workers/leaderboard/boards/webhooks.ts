@@ -74,6 +74,12 @@ export async function rotateWebhook(env: Env, board: string, now: number) {
   }
 }
 
+/** The URL of a board's webhook, and the secrets that sign a message now; null without a webhook. */
+export async function openWebhook(env: Env, board: string, now: number) {
+  const row = await createWebhookStore(env.DIRECTORY).find(board);
+  return row === null ? null : { url: row.url, secrets: secretsAt(open(env, row), now) };
+}
+
 export async function sendNotices(env: Env, now: number): Promise<void> {
   const due = await createWebhookStore(env.DIRECTORY).listDueNotices(now, NOTICES_PER_RUN);
   await runInParallel(due, WEBHOOKS_PARALLEL_MAX, (notice) => sendNotice(env, notice, now));

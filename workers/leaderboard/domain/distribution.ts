@@ -2,7 +2,7 @@
  * Distributions of scores: the number of players per range of scores. All ranges have the same round width, and together they cover
  * the lowest to the highest score.
  */
-import { mirror, type ScoreRules } from './score-rules.ts';
+import { type ScoreRules, toShown, toStored } from './score-rules.ts';
 
 export const RANGES_MAX = 50;
 
@@ -53,11 +53,11 @@ export async function distribute(
   rangesMax: number,
   countAbove: (scores: readonly number[]) => Promise<readonly number[]>,
 ): Promise<Distribution['ranges']> {
-  const ends = [mirror(rules, least), mirror(rules, best)];
+  const ends = [toShown(rules, least), toShown(rules, best)];
   const ranges = decideRanges(Math.min(...ends), Math.max(...ends), rangesMax);
   const isMirrored = rules.sort === 'asc';
   // The stored scores that separate neighbouring ranges. If scores are mirrored, a lower range has the higher stored scores.
-  const limits = ranges.slice(0, -1).map(({ to }) => (isMirrored ? mirror(rules, to) - 1 : to));
+  const limits = ranges.slice(0, -1).map(({ to }) => (isMirrored ? toStored(rules, to) - 1 : toStored(rules, to)));
   const counts = await countAbove(limits);
   const above = isMirrored ? counts.map((count) => players - count) : counts;
   return ranges.map((range, i) => ({ ...range, players: (above[i - 1] ?? players) - (above[i] ?? 0) }));

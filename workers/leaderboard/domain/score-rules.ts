@@ -1,6 +1,7 @@
 /**
- * How the scores of a board count. Objects and archives store scores so that a higher one is better: those of an ascending board,
- * such as race times, are mirrored. Only `mirror` implements this; it also converts a stored score back to that of the API.
+ * How the scores of a board count. Objects and archives store scores so that a higher one is better, and none is below zero: those of an
+ * ascending board, such as race times, are mirrored, and those of a board with negative scores are raised by 2^52. Only `toStored` and
+ * `toShown` implement this.
  */
 export const SORTS = ['desc', 'asc'] as const;
 export const OPERATORS = ['sum', 'best', 'last'] as const;
@@ -8,6 +9,8 @@ export const OPERATORS = ['sum', 'best', 'last'] as const;
 export interface ScoreRules {
   readonly sort: (typeof SORTS)[number];
   readonly operator: (typeof OPERATORS)[number];
+  /** Whether scores may be negative. Absent if not. */
+  readonly isSigned?: boolean;
 }
 
 /**
@@ -33,8 +36,40 @@ export const DEFAULT_RULES: ScoreRules = { sort: 'desc', operator: 'sum' };
 /** Title of the board `default` until an operator gives it another one. */
 export const DEFAULT_TITLE = 'Leaderboard';
 
-export const mirror = ({ sort }: Pick<ScoreRules, 'sort'>, score: number): number =>
-  sort === 'asc' ? Number.MAX_SAFE_INTEGER - score : score;
+/** What the stored scores of boards with negative scores are raised by. Their scores are between it and its negative. */
+const RAISED_BY = 2 ** 52;
+
+type Storing = Pick<ScoreRules, 'sort' | 'isSigned'>;
+
+/** Largest score of a board. The lowest one of a board with negative scores is its negative. */
+const scoreMaxOf = ({ isSigned = false }: Pick<ScoreRules, 'isSigned'>): number =>
+  isSigned ? RAISED_BY - 1 : Number.MAX_SAFE_INTEGER;
+
+/** Whether a board may have a score. */
+export const isScore = (rules: Pick<ScoreRules, 'isSigned'>, score: number): boolean =>
+  score <= scoreMaxOf(rules) && score >= (rules.isSigned ? -scoreMaxOf(rules) : 0);
+
+/** The stored form of a score of the API. */
+export function toStored({ sort, isSigned = false }: Storing, score: number): number {
+  const raised = isSigned ? score + RAISED_BY : score;
+  return sort === 'asc' ? Number.MAX_SAFE_INTEGER - raised : raised;
+}
+
+/** The score of the API with a stored form. */
+export function toShown({ sort, isSigned = false }: Storing, stored: number): number {
+  const raised = sort === 'asc' ? Number.MAX_SAFE_INTEGER - stored : stored;
+  return isSigned ? raised - RAISED_BY : raised;
+}
+
+/**
+ * Whether the data of a player's score becomes that of a post: with `best` if the post makes the score, with `last` always, with `sum` if
+ * the post has data.
+ */
+export const keepsData = (
+  { operator }: ScoreRules,
+  { data }: { readonly data?: string | null },
+  isSame: boolean,
+): boolean => (operator === 'best' ? !isSame : operator === 'last' || data !== null);
 
 /**
  * Computes a player's next stored score.
@@ -43,9 +78,9 @@ export const mirror = ({ sort }: Pick<ScoreRules, 'sort'>, score: number): numbe
  */
 export function nextScore(rules: ScoreRules, before: number | null, points: number): number | null {
   if (rules.operator === 'sum') {
-    const sum = (before === null ? 0 : mirror(rules, before)) + points;
-    return Number.isSafeInteger(sum) ? mirror(rules, sum) : null;
+    const sum = (before === null ? 0 : toShown(rules, before)) + points;
+    return isScore(rules, sum) ? toStored(rules, sum) : null;
   }
-  const posted = mirror(rules, points);
+  const posted = toStored(rules, points);
   return rules.operator === 'best' && before !== null ? Math.max(before, posted) : posted;
 }

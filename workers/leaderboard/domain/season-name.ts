@@ -1,7 +1,7 @@
 /**
  * Names of seasons. A season is one period of a board, in UTC. `2026-11` is a month of the board `default`. Seasons of
  * other boards have the board's reference before the period, as in `races.al.3f9c2d1e:2026-W47`: the board, how its
- * scores count, and an id, so that a board that was deleted and created again does not find its old scores.
+ * scores count (`n`: they may be negative), and an id, so that a board that was deleted and created again does not find its old scores.
  */
 import { DEFAULT_RULES, OPERATORS, type ScoreRules, SORTS } from './score-rules.ts';
 
@@ -39,19 +39,20 @@ const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 /** Label of the only season of a board without periods. */
 const ALL = 'all';
-const NAME = /^(?:([a-z0-9-]+\.([da])([sbl])\.[0-9a-f]{8}):)?([^:]+)$/;
+const NAME = /^(?:([a-z0-9-]+\.([da])([sbl])(n?)\.[0-9a-f]{8}):)?([^:]+)$/;
 
 /** Makes the reference of a board from its immutable properties. @param id 8 hexadecimal digits. */
-export const toBoardRef = (board: string, { sort, operator }: ScoreRules, id: string): string =>
-  `${board}.${sort[0]}${operator[0]}.${id}`;
+export const toBoardRef = (board: string, { sort, operator, isSigned }: ScoreRules, id: string): string =>
+  `${board}.${sort[0]}${operator[0]}${isSigned ? 'n' : ''}.${id}`;
 
 export function parseSeason(name: string): SeasonName | null {
-  const [, board = '', sort, operator, label = ''] = NAME.exec(name) ?? [];
+  const [, board = '', sort, operator, sign, label = ''] = NAME.exec(name) ?? [];
   const period = parsePeriod(label);
   if (period === null || (board === '' && period.period !== 'month')) return null;
   const rules = {
     sort: SORTS.find(([first]) => first === sort) ?? DEFAULT_RULES.sort,
     operator: OPERATORS.find(([first]) => first === operator) ?? DEFAULT_RULES.operator,
+    ...(sign === 'n' ? { isSigned: true } : {}),
   };
   return { board, rules, label, ...period };
 }

@@ -50,6 +50,15 @@ export function mergeStandings<T extends StandingKey>(lists: readonly (readonly 
 }
 
 /**
+ * Chooses how many of the entries before and after a player are in the window of neighbors.
+ * @param isFull whether a window that is cut at one end of the list is longer at the other end
+ */
+export function decideWindow(before: number, after: number, radius: number, isFull: boolean): [number, number] {
+  const span = (own: number, other: number) => Math.min(own, isFull ? radius + Math.max(0, radius - other) : radius);
+  return [span(before, after), span(after, before)];
+}
+
+/**
  * Adds standard competition ranks to consecutive entries of the list.
  * @param place 0-based position of the first entry in the whole list.
  * @param firstRank rank of the first entry: 1 + the number of players with a higher score.

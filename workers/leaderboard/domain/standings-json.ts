@@ -2,7 +2,7 @@
 
 import type { StandingsPage, TopList } from '../../../durable-objects/leaderboard/protocol.ts';
 import { decodeCursor, encodeCursor } from '../../shared/pure/cursor.ts';
-import { mirror, type ScoreRules } from './score-rules.ts';
+import { type ScoreRules, toShown } from './score-rules.ts';
 import { readSeason } from './season-name.ts';
 import type { RankedEntry, StandingKey } from './standing.ts';
 
@@ -29,7 +29,7 @@ export const toEntryJson = (rules: ScoreRules, { userId, userName, rank, score }
   user_id: userId,
   user_name: userName,
   rank,
-  score: mirror(rules, score),
+  score: toShown(rules, score),
 });
 
 /** The rank of a player who was written. It may be an estimate; that of a read is never one. */

@@ -10,7 +10,17 @@ const isCreated = ne(board.board, 'default');
 
 /** The columns that a change of a board sets. */
 function toChanges(
-  { title, isPublic, pointsMax, pointsPerDayMax, seasonsKept }: BoardRow,
+  {
+    title,
+    isPublic,
+    pointsMax,
+    pointsPerDayMax,
+    seasonsKept,
+    sessions,
+    dataBytesMax,
+    secondsBetween,
+    decimals,
+  }: BoardRow,
   now: number,
   changesFrom: number,
 ) {
@@ -20,6 +30,10 @@ function toChanges(
     isPublic,
     pointsMax,
     seasonsKept,
+    decimals,
+    sessions,
+    dataBytesMax,
+    secondsBetween,
     pointsPerDayMax,
     pointsPerDayBefore: sql`CASE WHEN ${isChanged} AND ${board.rulesFrom} <= ${now}
       THEN ${board.pointsPerDayMax} ELSE ${board.pointsPerDayBefore} END`,
@@ -55,8 +69,8 @@ export function createBoardStore(directory: D1Database) {
      * @returns the board of this name, which may have other rules.
      */
     async put(row: BoardRow, now: number, changesFrom: number): Promise<BoardRow> {
-      const { sort, operator, period } = row;
-      const isSame = sql`${board.sort} = ${sort} AND ${board.operator} = ${operator} AND ${board.period} = ${period}`;
+      const fixed = sql`(${row.sort}, ${row.operator}, ${row.period}, ${Number(row.isSigned)})`;
+      const isSame = sql`(${board.sort}, ${board.operator}, ${board.period}, ${board.isSigned}) = ${fixed}`;
       await db
         .insert(board)
         .values(row)

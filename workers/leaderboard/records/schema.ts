@@ -1,9 +1,10 @@
 /** The leaderboard's tables in DIRECTORY. Times are milliseconds since 1970 UTC. */
 import { sql } from 'drizzle-orm';
-import { blob, index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { LogoType } from '../domain/board-logo.ts';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
+import type { Breach, SessionRules } from '../domain/session-rules.ts';
 
 /**
  * Boards that operators created. `default` has a row only once it has a title or a logo; of its other columns only `seasons_kept` is
@@ -27,6 +28,16 @@ export const board = sqliteTable('board', {
   rulesFrom: integer('rules_from').notNull().default(0),
   /** Number of past seasons that are kept; null for all. It holds for `default`, too. */
   seasonsKept: integer('seasons_kept'),
+  /** Whether scores may be negative. It never changes. */
+  isSigned: integer('is_signed', { mode: 'boolean' }).notNull().default(false),
+  /** Decimals with which pages show scores. */
+  decimals: integer('decimals').notNull().default(0),
+  /** Rules of plays as JSON (`SessionRules`); null for a board that takes scores from game servers only. */
+  sessions: text('sessions', { mode: 'json' }).$type<SessionRules>(),
+  /** Maximum length of the data of an entry in bytes of JSON; null for a board without data. */
+  dataBytesMax: integer('data_bytes_max'),
+  /** Minimum of seconds between two posts of a player; null without one. */
+  secondsBetween: integer('seconds_between'),
   /** Hash of the board's logo, whose bytes are in `board_logo`; null without a logo. */
   logo: text('logo'),
   createdAt: integer('created_at').notNull(),
@@ -104,6 +115,44 @@ export const playerErasure = sqliteTable(
     index('player_erasure_by_due').on(table.dueAt).where(sql`due_at IS NOT NULL`),
     index('player_erasure_by_end').on(table.finishedAt).where(sql`finished_at IS NOT NULL`),
   ],
+);
+
+/** Results of plays that wait for an operator, or were decided within the last 30 days. A play has at most one. */
+export const quarantinedResult = sqliteTable(
+  'quarantined_result',
+  {
+    /** Id of the play, which begins with its time. */
+    play: text('play').primaryKey(),
+    /** Reference of the board. */
+    board: text('board').notNull(),
+    userId: text('user_id').notNull(),
+    userName: text('user_name'),
+    points: integer('points').notNull(),
+    /** Data of the result as JSON text; null without data. */
+    data: text('data'),
+    breach: text('breach').notNull().$type<Breach>(),
+    startedAt: integer('started_at').notNull(),
+    createdAt: integer('created_at').notNull(),
+    state: text('state').notNull().$type<'waiting' | 'accepted' | 'refused'>(),
+    decidedAt: integer('decided_at'),
+  },
+  (table) => [
+    index('quarantined_result_by_state').on(table.board, table.state, table.play),
+    index('quarantined_result_by_player').on(table.board, table.userId),
+    index('quarantined_result_by_end').on(table.decidedAt).where(sql`decided_at IS NOT NULL`),
+  ],
+);
+
+/** Players who may not begin plays on a board. */
+export const bannedPlayer = sqliteTable(
+  'banned_player',
+  {
+    /** Reference of the board. */
+    board: text('board').notNull(),
+    userId: text('user_id').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.board, table.userId] })],
 );
 
 /** Webhooks of boards, which receive a notice at the end of each season. */

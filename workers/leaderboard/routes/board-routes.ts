@@ -24,7 +24,15 @@ import {
   toBoard,
   toDefaultRow,
 } from '../boards/boards.ts';
-import { boardParamsSchema, boardRulesSchema, boardSchema, defaultBoardSchema, logoPath } from '../contract.ts';
+import {
+  boardParamsSchema,
+  boardRulesSchema,
+  boardSchema,
+  defaultBoardSchema,
+  logoPath,
+  sessionRulesSchema,
+} from '../contract.ts';
+import type { SessionRules } from '../domain/session-rules.ts';
 import { type BoardRow, createBoardStore } from '../records/board-store.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
@@ -88,7 +96,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
   api.openapi(put, async (c) => {
     const { board } = c.req.valid('param');
-    const written = await putBoard(c.env, toNewRow(board, c.req.valid('json'), createClock(c.env)()));
+    const written = await putBoard(c.env, board, c.req.valid('json'));
     forgetBoard(board);
     if (!written.ok) return sendProblem(c, toProblem(written.error));
     await recordAudit(c, 'board.put', { type: 'board', id: board }, toAuditDetails(written.value));
@@ -132,32 +140,62 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   });
 }
 
-const toAuditDetails = ({ title, isPublic, pointsPerDayMax, seasonsKept }: BoardRow) => ({
+const toAuditDetails = ({ title, isPublic, pointsPerDayMax, seasonsKept, sessions }: BoardRow) => ({
   title,
+  sessions: sessions === null ? undefined : 'required',
   public: isPublic,
   max_points_per_day: pointsPerDayMax ?? undefined,
   seasons_kept: seasonsKept ?? undefined,
 });
 
+function toSessionRules(rules: z.infer<typeof sessionRulesSchema>): SessionRules {
+  const { origins, least_seconds: leastSeconds, least_points: leastPoints, judged: isJudged } = rules;
+  const { most_points: mostPoints, most_points_per_second: mostPointsPerSecond } = rules;
+  return { origins, leastSeconds, leastPoints, mostPoints, mostPointsPerSecond, isJudged };
+}
+
+const toSessionRulesJson = (rules: SessionRules): z.infer<typeof sessionRulesSchema> => ({
+  origins: [...rules.origins],
+  least_seconds: rules.leastSeconds,
+  least_points: rules.leastPoints,
+  most_points: rules.mostPoints,
+  most_points_per_second: rules.mostPointsPerSecond,
+  judged: rules.isJudged,
+});
+
 /** The row of a board that is created now. Its limits hold from the start. */
 function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, createdAt: number): BoardRow {
   const { public: isPublic, max_points_per_post: pointsMax, max_points_per_day: pointsPerDayMax, ...others } = rules;
-  const { seasons_kept: seasonsKept, ...fixed } = others;
-  const limits = { seasonsKept, pointsMax, pointsPerDayMax, pointsPerDayBefore: pointsPerDayMax };
+  const {
+    seasons_kept: seasonsKept,
+    max_data_bytes: dataBytesMax,
+    seconds_between_posts: secondsBetween,
+    ...rest
+  } = others;
+  const { sessions: mode, session_rules: given, negative: isSigned, ...fixed } = rest;
+  const sessions = mode === 'required' ? toSessionRules(given ?? sessionRulesSchema.parse({})) : null;
+  const own = { sessions, dataBytesMax, secondsBetween, isSigned };
+  const limits = { ...own, seasonsKept, pointsMax, pointsPerDayMax, pointsPerDayBefore: pointsPerDayMax };
   const id = crypto.randomUUID().slice(0, 8);
   const rulesFrom = pointsPerDayMax === null ? 0 : createdAt;
   return { ...fixed, ...limits, rulesFrom, board, id, isPublic, logo: null, createdAt, deletedAt: null };
 }
 
-async function putBoard(env: Env, wanted: BoardRow): Promise<Result<BoardRow, LeaderboardError>> {
-  if (wanted.pointsPerDayMax !== null && wanted.operator !== 'sum') return err({ kind: 'no_sum_to_limit' });
+async function putBoard(
+  env: Env,
+  board: string,
+  rules: z.infer<typeof boardRulesSchema>,
+): Promise<Result<BoardRow, LeaderboardError>> {
+  if (rules.session_rules !== null && rules.sessions === 'off') return err({ kind: 'session_rules_without_sessions' });
+  const wanted = toNewRow(board, rules, createClock(env)());
+  if (wanted.pointsPerDayMax !== null && (wanted.operator !== 'sum' || wanted.isSigned))
+    return err({ kind: 'no_sum_to_limit' });
   const store = createBoardStore(env.DIRECTORY);
   const isFull = (await store.find(wanted.board)) === null && (await store.count()) >= BOARDS_MAX;
   if (isFull) return err({ kind: 'too_many_boards', boardsMax: BOARDS_MAX });
   const written = await store.put(wanted, wanted.createdAt, wanted.createdAt + RULES_AFTER_MS);
   if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
-  const isSame =
-    written.sort === wanted.sort && written.operator === wanted.operator && written.period === wanted.period;
+  const isSame = (['sort', 'operator', 'period', 'isSigned'] as const).every((name) => written[name] === wanted[name]);
   return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
 }
 
@@ -181,6 +219,12 @@ const toBoardJson = (board: Board, createdAt: number | null) => ({
   max_points_per_day: board.pointsPerDayMax,
   max_points_per_day_from: board.rulesFrom === 0 ? null : new Date(board.rulesFrom).toISOString(),
   seasons_kept: board.seasonsKept,
+  negative: board.isSigned,
+  decimals: board.decimals,
+  seconds_between_posts: board.secondsBetween,
+  max_data_bytes: board.dataBytesMax,
+  sessions: board.sessions === null ? ('off' as const) : ('required' as const),
+  session_rules: board.sessions === null ? null : toSessionRulesJson(board.sessions),
   logo: board.logo === null ? null : logoPath(board.board, board.logo),
   created_at: createdAt === null ? null : new Date(createdAt).toISOString(),
 });

@@ -11,6 +11,7 @@ export type LeaderboardError =
         | 'no_sum_to_limit'
         | 'default_rules_fixed'
         | 'default_not_deletable'
+        | 'session_rules_without_sessions'
         | 'board_being_deleted';
     }
   | { readonly kind: 'bad_logo' | 'private_url' | 'unknown_player' | 'unknown_erasure' }
@@ -31,13 +32,17 @@ export function toProblem(error: LeaderboardError): Problem {
     case 'unknown_board':
       return problem(404, error.kind, `Board ${error.board} not found.`);
     case 'board_rules_fixed':
-      return problem(409, error.kind, 'Sort, operator and period of a board cannot change. Create another board.');
+      return problem(
+        409,
+        error.kind,
+        'Sort, operator, period and sign of a board cannot change. Create another board.',
+      );
     case 'default_rules_fixed':
       return problem(409, 'board_rules_fixed', 'Of the board default, only the title and the logo can change.');
     case 'default_not_deletable':
       return problem(409, 'board_rules_fixed', 'The board default cannot be deleted.');
     case 'no_sum_to_limit':
-      return problem(400, 'invalid_request', 'max_points_per_day needs the operator sum.');
+      return problem(400, 'invalid_request', 'max_points_per_day needs the operator sum, without negative points.');
     case 'too_many_boards':
       return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards.`);
     case 'board_being_deleted':
@@ -50,12 +55,28 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(400, error.kind, 'Send a PNG or WebP of at most 1024 by 1024 pixels.');
     case 'private_url':
       return problem(400, 'invalid_request', 'url must be an https address of a public host.');
+    case 'no_such_score':
+      return problem(400, 'invalid_request', 'The board cannot have such points or scores.');
     case 'too_many_points':
       return problem(400, 'invalid_request', `points exceed ${error.pointsMax}, the limit of the board.`);
     case 'points_per_day_exceeded': {
       const { pointsMax, pointsLeft } = error;
       return problem(409, error.kind, `A player gets ${pointsMax} points per day (UTC). ${pointsLeft} are left today.`);
     }
+    case 'session_rules_without_sessions':
+      return problem(400, 'invalid_request', 'session_rules need sessions: required.');
+    case 'posted_too_soon':
+      return problem(
+        409,
+        error.kind,
+        `The player posted a moment ago. Post again in ${Math.ceil(error.waitMs / 1000)} s.`,
+      );
+    case 'plays_overlap':
+      return problem(409, error.kind, 'The play began before the last result of the player.');
+    case 'too_much_data':
+      return error.bytesMax === null
+        ? problem(400, 'invalid_request', 'The board keeps no data.')
+        : problem(400, 'invalid_request', `data has more than ${error.bytesMax} bytes of JSON.`);
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':

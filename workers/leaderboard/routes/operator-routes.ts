@@ -5,7 +5,7 @@ import { recordAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { rankExactSchema, userIdSchema } from '../contract.ts';
-import { mirror } from '../domain/score-rules.ts';
+import { isScore, toShown, toStored } from '../domain/score-rules.ts';
 import { boardOfRef, readSeason } from '../domain/season-name.ts';
 import { shardOf } from '../domain/shard-map.ts';
 import { toRankJson } from '../domain/standings-json.ts';
@@ -22,7 +22,7 @@ const ANSWER_MS = 30_000;
 
 const correctionSchema = z
   .strictObject({
-    score: z.int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+    score: z.int().min(-Number.MAX_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER).optional(),
     hidden: z.boolean().optional(),
     reason: z.string().min(1).max(1_000),
   })
@@ -74,17 +74,18 @@ export function addOperatorRoutes(api: OpenAPIHono<JsonApiEnv>, mount: Mount): v
     if (!(await player.isKnown())) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const { season } = found.value;
     const { label, rules } = readSeason(season);
+    if (score !== undefined && !isScore(rules, score)) return sendProblem(c, toProblem({ kind: 'no_such_score' }));
     // The reason is recorded before the change: a change without a reason must not exist, but a reason without its change is
     // harmless.
     await recordAudit(c, 'player.correct', { type: 'player', id: userId }, { season, score, hidden, reason });
     const change = {
-      ...(score === undefined ? {} : { score: mirror(rules, score) }),
+      ...(score === undefined ? {} : { score: toStored(rules, score) }),
       ...(hidden === undefined ? {} : { hidden }),
     };
     const corrected = await player.correct(change);
     if (corrected === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const { userName, rank, isEstimated = false, isHidden } = corrected;
-    const shown = { score: mirror(rules, corrected.score), season: label, hidden: isHidden };
+    const shown = { score: toShown(rules, corrected.score), season: label, hidden: isHidden };
     const user_info = { user_id: userId, user_name: userName, ...toRankJson({ rank, isEstimated }), ...shown };
     return c.json({ user_info }, 200);
   });

@@ -24,7 +24,7 @@ import {
 } from '../contract.ts';
 import { toRankJson } from '../domain/standings-json.ts';
 import { writeScores } from '../score-writer.ts';
-import type { WriteResult, WrittenScore } from '../write-results.ts';
+import type { SeasonUpdate, WriteResult, WrittenScore } from '../write-results.ts';
 import { readRegion } from './callers.ts';
 import { toProblem } from './errors.ts';
 import { boardOf, type Mount } from './mounts.ts';
@@ -107,15 +107,25 @@ function admitPosts(jsonBytesMax: number): MiddlewareHandler<JsonApiEnv> {
   };
 }
 
-const toUpdate = ({ user_id, points, user_name, event_id, season }: UpdateJson) => ({
+const toUpdate = ({ user_id, points, user_name, event_id, season, data }: UpdateJson): SeasonUpdate => ({
   userId: user_id,
   points,
   userName: user_name ?? null,
   eventId: event_id ?? null,
   season,
+  ...(data == null ? {} : { data: JSON.stringify(data) }),
 });
 
-const toScoredJson = ({ userId, userName, score, season, isDuplicate, asOf, writtenAt, ...counted }: WrittenScore) => ({
+export const toScoredJson = ({
+  userId,
+  userName,
+  score,
+  season,
+  isDuplicate,
+  asOf,
+  writtenAt,
+  ...counted
+}: WrittenScore) => ({
   user_info: { user_id: userId, user_name: userName, score, ...toRankJson(counted), season },
   duplicate: isDuplicate,
   as_of: new Date(asOf).toISOString(),

@@ -14,7 +14,7 @@ import {
 import { createClock } from '../../shared/settings/clock.ts';
 import { distributionQuerySchema, distributionSchema, exportQuerySchema, shardsSchema } from '../contract.ts';
 import { toCsvCell } from '../domain/csv-cell.ts';
-import { mirror, type ScoreRules } from '../domain/score-rules.ts';
+import { type ScoreRules, toShown } from '../domain/score-rules.ts';
 import { readSeason } from '../domain/season-name.ts';
 import type { RankedEntry } from '../domain/standing.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
@@ -172,7 +172,7 @@ function streamCsv(
   const encoder = new TextEncoder();
   const toLines = (entries: readonly RankedEntry[]) =>
     entries.map(({ rank, userId, userName, score }) => {
-      return `${rank},${toCsvCell(userId)},${toCsvCell(userName)},${mirror(rules, score)}\r\n`;
+      return `${rank},${toCsvCell(userId)},${toCsvCell(userName)},${toShown(rules, score)}\r\n`;
     });
   let sent = 0;
   return new ReadableStream({

@@ -34,6 +34,7 @@ import { compareStandings, rankRun, type StandingKey } from '../domain/standing.
 import { readCursor, toEntryJson, toListJson } from '../domain/standings-json.ts';
 import { UnavailableError, viewStub, within } from '../objects.ts';
 import type { Season } from '../seasons/seasons.ts';
+import { withData } from '../standings/entry-data.ts';
 import { openStandings } from '../standings/standings-opening.ts';
 import { PUBLIC, readRegion } from './callers.ts';
 import { toProblem } from './errors.ts';
@@ -121,11 +122,11 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
       checkAge(season, asOf, minAsOf);
       const found = entries.filter((entry) => entry !== null).sort(compareStandings);
       const entriesShown = among === '1' ? rankRun(found, 0, 1) : found;
-      return c.json(toListJson(season.season, { entries: entriesShown, players, asOf, next: null }), 200);
+      return c.json(await toList(c, season, { entries: entriesShown, players, asOf, next: null }), 200);
     }
     const page = await readPage(reader, { key: after?.key ?? null, fromRank, limit, isExact: exact === '1', minAsOf });
     checkAge(season, page.asOf, minAsOf);
-    return c.json(toListJson(season.season, page), 200);
+    return c.json(await toList(c, season, page), 200);
   });
 
   const player = createRoute({
@@ -146,12 +147,20 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     checkAge(season, asOf, minAsOf);
     const entry = entries[0];
     if (!entry) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
-    const percentile = Math.round((10_000 * (players - entry.rank + 1)) / players) / 100;
     const { label, rules } = readSeason(season.season);
-    const user_info = { ...toEntryJson(rules, entry), season: label, players, percentile };
-    return c.json({ user_info, as_of: new Date(asOf).toISOString() }, 200);
+    const user_info = {
+      ...toEntryJson(rules, entry),
+      season: label,
+      players,
+      percentile: percentileOf(entry.rank, players),
+    };
+    const [shown = user_info] = await addData(c, season, [user_info]);
+    return c.json({ user_info: shown, as_of: new Date(asOf).toISOString() }, 200);
   });
+}
 
+export function addNeighbors(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
+  const userParams = z.object({ ...mount.params, user_id: userIdSchema });
   const neighbors = createRoute({
     ...READ,
     path: `${mount.prefix}/scores/{user_id}/neighbors`,
@@ -161,17 +170,37 @@ export function addStandings(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     responses: { 200: jsonContent(neighborsSchema, 'In list order'), ...problemResponses(400, 404, 429, 503) },
   });
   api.openapi(neighbors, async (c) => {
-    const { radius, season: name, exact } = c.req.valid('query');
+    const { radius, season: name, exact, full } = c.req.valid('query');
     const opened = await openStandings(c.env, name, undefined, boardOf(c));
     if (!opened.ok) return sendProblem(c, toProblem(opened.error));
     const { season, reader } = opened.value;
-    const found = await reader.neighbors(c.req.valid('param').user_id, radius, exact === '1');
+    const found = await reader.neighbors(c.req.valid('param').user_id, radius, exact === '1', full === '1');
     if (found === null) return sendProblem(c, toProblem({ kind: 'unknown_player' }));
     const { label, rules } = readSeason(season.season);
-    const data = found.entries.map((entry) => toEntryJson(rules, entry));
+    const data = await addData(
+      c,
+      season,
+      found.entries.map((entry) => toEntryJson(rules, entry)),
+    );
     const as_of = new Date(found.asOf).toISOString();
     return c.json({ data, total: data.length, season: label, as_of }, 200);
   });
+}
+
+/** Percent of the players whose score is not higher than that of a rank, with two decimals. */
+const percentileOf = (rank: number, players: number): number =>
+  Math.round((10_000 * (players - rank + 1)) / players) / 100;
+
+const addData = <E extends { readonly user_id: string }>(
+  c: Context<JsonApiEnv>,
+  season: Season,
+  entries: readonly E[],
+) => withData(c.env, boardOf(c), season, entries);
+
+/** The JSON of a page, with the data of its entries. */
+async function toList(c: Context<JsonApiEnv>, season: Season, page: StandingsPage) {
+  const list = toListJson(season.season, page);
+  return { ...list, data: await addData(c, season, list.data) };
 }
 
 const isLive = (c: Context<JsonApiEnv>): boolean =>

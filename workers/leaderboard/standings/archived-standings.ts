@@ -13,7 +13,13 @@ import { countFirst } from '../domain/binary-search.ts';
 import { type Distribution, distribute } from '../domain/distribution.ts';
 import { readSeason } from '../domain/season-name.ts';
 import { shardOf } from '../domain/shard-map.ts';
-import { compareStandings, type RankedEntry, type StandingKey, type TopEntry } from '../domain/standing.ts';
+import {
+  compareStandings,
+  decideWindow,
+  type RankedEntry,
+  type StandingKey,
+  type TopEntry,
+} from '../domain/standing.ts';
 import { UnavailableError } from '../objects.ts';
 import {
   type ArchiveManifest,
@@ -70,7 +76,7 @@ export function openArchivedStandings(env: Env, archive: string): StandingsReade
     page: (after, limit) => read((files) => files.page(after, limit)),
     keyAtRank: (rank) => read((files) => files.keyAtRank(rank)),
     standings: (userIds) => read((files) => files.standings(userIds)),
-    neighbors: (userId, radius) => read((files) => files.neighbors(userId, radius)),
+    neighbors: (userId, radius, _, isFull = false) => read((files) => files.neighbors(userId, radius, isFull)),
     distribution: (rangesMax) => read((files) => files.distribution(rangesMax)),
     async *rows(userId) {
       const found = userId === null ? [] : await read((files) => files.findEntries([userId]));
@@ -136,12 +142,14 @@ class ArchiveReader {
     return { entries: userIds.map((userId) => byId.get(userId) ?? null), players, asOf };
   }
 
-  async neighbors(userId: string, radius: number) {
+  async neighbors(userId: string, radius: number, isFull: boolean) {
     const { entries, asOf } = await this.standings([userId]);
     const [me] = entries;
     if (!me) return null;
-    const before = await this.#walk(me, -1, radius);
-    return { entries: [...before.reverse(), me, ...(await this.#walk(me, 1, radius))], asOf };
+    const most = isFull ? 2 * radius : radius;
+    const [before, after] = [await this.#walk(me, -1, most), await this.#walk(me, 1, most)];
+    const [ahead, below] = decideWindow(before.length, after.length, radius, isFull);
+    return { entries: [...before.slice(0, ahead).reverse(), me, ...after.slice(0, below)], asOf };
   }
 
   async distribution(rangesMax: number): Promise<Distribution> {

@@ -27,6 +27,7 @@ import { RunMerger } from '../domain/run-merger.ts';
 import { shardOf } from '../domain/shard-map.ts';
 import {
   agreeRanks,
+  decideWindow,
   mergeStandings,
   type RankedEntry,
   rankRun,
@@ -184,16 +185,19 @@ export class LiveStandings implements StandingsReader {
     return { entries, players: answers[0]?.players ?? 0, asOf };
   }
 
-  async neighbors(userId: string, radius: number, isExact: boolean) {
+  async neighbors(userId: string, radius: number, isExact: boolean, isFull = false) {
+    const most = isFull ? 2 * radius : radius;
     for (let attempt = 1; ; attempt++) {
       const asOf = this.#now();
       const [found] = (await this.#find([userId])).entries;
       if (!found) return null;
       const me = toRanked(found);
-      const { answers, missing } = await this.#ask((shard, address) => shard.run(address, me, radius, radius), isExact);
+      const { answers, missing } = await this.#ask((shard, address) => shard.run(address, me, most, most), isExact);
       if (!answers.some((run) => run.hasKey) && attempt < MOVED_ATTEMPTS) continue;
       const before = merge(answers, 'before', Number.POSITIVE_INFINITY);
-      const list = [...before.slice(Math.max(0, before.length - radius)), me, ...merge(answers, 'after', radius)];
+      const after = merge(answers, 'after', most);
+      const [ahead, below] = decideWindow(before.length, after.length, radius, isFull);
+      const list = [...before.slice(before.length - ahead), me, ...after.slice(0, below)];
       const place = sum(answers, (run) => run.countBefore) - list.indexOf(me);
       const first = list[0] ?? me;
       const above =

@@ -12,6 +12,7 @@ import { logError } from '../../shared/telemetry/log.ts';
 import { shardOf } from '../domain/shard-map.ts';
 import { seasonStub, shardStub, within } from '../objects.ts';
 import { createErasureStore, type ErasureRow } from '../records/erasure-store.ts';
+import { createQuarantineStore } from '../records/quarantine-store.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
 import { eraseFromArchive } from './archive-changes.ts';
 
@@ -77,6 +78,8 @@ async function runErasure(env: Env, row: ErasureRow, pseudonym: string): Promise
       }
     },
   );
+  if (row.season === null && row.board !== '')
+    await createQuarantineStore(env.DIRECTORY).removePlayer(row.board, row.userId);
   // A player's id may be a name, so the audit log must not keep it.
   await createAuditStore(env.DIRECTORY).erasePlayer(row.userId, names, pseudonym);
   const store = createErasureStore(env.DIRECTORY);

@@ -137,7 +137,7 @@ export function createJsonApi(): OpenAPIHono<JsonApiEnv> {
  */
 export async function admitToRoute(
   c: Context<JsonApiEnv>,
-  policy: 'user' | 'client' | 'token',
+  policy: 'user' | 'client' | 'token' | 'play' | 'player',
   key: string,
 ): Promise<boolean> {
   const isAdmitted = await admitRequest(c.env, policy, key);

@@ -30,6 +30,8 @@ export const RATE_POLICIES = {
   bucket: { limiter: 'RATE_LIMIT_BUCKET', quota: 'REQUESTS_PER_BUCKET', ...GROUPED_PER_10_SECONDS },
   client: { limiter: 'RATE_LIMIT_CLIENT', quota: 'REQUESTS_PER_CLIENT', ...PER_10_SECONDS },
   user: { limiter: 'RATE_LIMIT_USER', quota: 'REQUESTS_PER_USER', ...PER_10_SECONDS },
+  play: { limiter: 'RATE_LIMIT_PLAYS', quota: 'PLAYS_PER_CLIENT', periodSeconds: 60, isGrouped: false },
+  player: { limiter: 'RATE_LIMIT_PLAYER', quota: 'PLAYS_PER_PLAYER', periodSeconds: 60, isGrouped: false },
   token: { limiter: 'RATE_LIMIT_SCORES', quota: 'SCORE_POSTS_PER_TOKEN', periodSeconds: 60, isGrouped: true },
 } as const satisfies Record<string, RatePolicyRule>;
 

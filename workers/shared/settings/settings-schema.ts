@@ -179,6 +179,18 @@ export const settingsSchema = z.object({
     meaning:
       'Score posts of one token, per minute. Counted in tens from 1,000 on, in hundreds from 10,000 on; a batch is one post.',
   }),
+  PLAYS_PER_CLIENT: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 60,
+    meaning: 'Plays that one client (IPv4 address or IPv6 /64) begins on boards with sessions, per minute.',
+  }),
+  PLAYS_PER_PLAYER: number({
+    group: 'Request rates',
+    ...REQUESTS_PER_PERIOD,
+    fallback: 10,
+    meaning: 'Plays that one player begins on boards with sessions, per minute.',
+  }),
   LIVE_VIEWERS_PER_CLIENT: number({
     group: 'Request rates',
     unit: 'connections',

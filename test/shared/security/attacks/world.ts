@@ -197,6 +197,7 @@ async function furnishMailbox(world: World): Promise<Record<string, string>> {
     board: 'default',
     shard: '0',
     erasure: '00000000-0000-4000-8000-000000000000',
+    play: '0mi000000-00000000-0000-4000-8000-000000000000',
     hash: '0000000000000000',
     // A job id that does not exist. test/storage/security/jobs.test.ts tests jobs of another user.
     link_id: '00000000-0000-4000-8000-000000000000',

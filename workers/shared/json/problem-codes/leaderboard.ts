@@ -57,6 +57,56 @@ export const LEADERBOARD_CODES = {
       'The player would get more points in this day (UTC) than `max_points_per_day` of the board. Nothing was counted.',
     action: 'Post again on the next day, or check the player.',
   },
+  posted_too_soon: {
+    statuses: [409],
+    meaning: 'The player posted less than `seconds_between_posts` ago. Nothing was counted.',
+    action: 'Wait as long as `detail` says.',
+  },
+  plays_overlap: {
+    statuses: [409],
+    meaning: 'The play began before the last result of the player. Nothing was counted.',
+    action: 'Begin another play.',
+  },
+  no_sessions: {
+    statuses: [409],
+    meaning: 'The board has no sessions, so pages cannot begin plays.',
+    action: 'Post from a game server, or set `sessions` of the board.',
+  },
+  origin_not_listed: {
+    statuses: [403],
+    meaning: 'The page has an origin that the board does not list.',
+    action: 'Add it to `origins` in `session_rules` of the board.',
+  },
+  invalid_play: {
+    statuses: [403],
+    meaning: 'The play is older than 24 hours, was altered, or belongs to another board or player.',
+    action: 'Begin another play.',
+  },
+  play_used: {
+    statuses: [409],
+    meaning: 'The play has another result. Only the first one counts.',
+    action: 'Begin another play.',
+  },
+  player_banned: {
+    statuses: [403],
+    meaning: 'An operator has banned the player from the board.',
+    action: 'Ask the operator.',
+  },
+  quarantine_full: {
+    statuses: [503],
+    meaning: 'The result has to wait for an operator, and 5,000 results of the board wait already. It was not stored.',
+    action: 'Retry later, within 24 hours of the begin of the play. Operators: decide about results that wait.',
+  },
+  unknown_result: {
+    statuses: [404],
+    meaning: 'No result of this play is in quarantine.',
+    action: 'Use a play of the list.',
+  },
+  result_decided: {
+    statuses: [409],
+    meaning: 'The result was accepted or refused before.',
+    action: 'Do not repeat the request.',
+  },
   copy_missing: {
     statuses: [409],
     meaning: 'No location has a copy of the shard.',

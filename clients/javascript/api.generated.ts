@@ -711,6 +711,8 @@ export interface LeaderboardEntry {
   user_name: string;
   rank: number;
   score: number;
+  /** Data of the score, if the board keeps data and the score has some */
+  data?: any;
 }
 
 export interface ScoreUpdate {
@@ -821,7 +823,7 @@ export interface LeaderboardDistribution {
 
 export interface ScoreCorrection {
   /**
-   * @min 0
+   * @min -9007199254740991
    * @max 9007199254740991
    */
   score?: number;
@@ -849,7 +851,7 @@ export interface BoardScoreUpdate {
    */
   user_id: string;
   /**
-   * @min 0
+   * @min -2147483648
    * @max 4294967295
    */
   points: number;
@@ -870,6 +872,8 @@ export interface BoardScoreUpdate {
    * @example "2026-W47"
    */
   season?: string;
+  /** JSON that is kept with the score that counts, such as the car or the build. At most `max_data_bytes` of the board */
+  data?: any;
 }
 
 export interface Board {
@@ -893,6 +897,79 @@ export interface Board {
    * @default 1000000
    */
   max_points_per_post?: number;
+  /**
+   * Whether points and scores may be negative. It never changes
+   * @default false
+   */
+  negative?: boolean;
+  /**
+   * Decimals with which pages show scores: 2 shows 1234 as 12.34. Points and scores of the API stay integers
+   * @min 0
+   * @max 6
+   * @default 0
+   */
+  decimals?: number;
+  /**
+   * Minimum of seconds between two posts of a player; null without one
+   * @min 1
+   * @max 86400
+   * @default null
+   */
+  seconds_between_posts?: number | null;
+  /**
+   * Maximum length of the data of an entry, in bytes of JSON; null for a board without data
+   * @min 1
+   * @max 1024
+   * @default null
+   */
+  max_data_bytes?: number | null;
+  /**
+   * `required`: pages may begin plays and send their results. Game servers may post in any case
+   * @default "off"
+   */
+  sessions?: "off" | "required";
+  /**
+   * Rules of plays; null without sessions, or for the defaults
+   * @default null
+   */
+  session_rules?: {
+    /**
+     * Origins of the pages that may begin plays. No page of another origin may
+     * @maxItems 20
+     * @default []
+     */
+    origins?: string[];
+    /**
+     * From the begin of a play to its result
+     * @min 0
+     * @max 86400
+     * @default 0
+     */
+    least_seconds?: number;
+    /**
+     * @min -2147483648
+     * @max 4294967295
+     * @default 0
+     */
+    least_points?: number;
+    /**
+     * @min -2147483648
+     * @max 4294967295
+     * @default null
+     */
+    most_points?: number | null;
+    /**
+     * @exclusiveMin 0
+     * @max 4294967295
+     * @default null
+     */
+    most_points_per_second?: number | null;
+    /**
+     * Whether the webhook of the board judges each result that breaks no rule
+     * @default false
+     */
+    judged?: boolean;
+  };
   /**
    * Maximum of points that a player gets in a day of UTC; null without a limit. Needs the operator `sum`
    * @min 1
@@ -921,6 +998,58 @@ export interface Board {
   max_points_per_day_from: string | null;
   /** @format date-time */
   created_at: string | null;
+}
+
+export interface Play {
+  /** Also the `event_id` of the result */
+  play_id: string;
+  /** Sent with the result. It is as good as the result: show it to nobody */
+  play: string;
+  user_id: string;
+  /** @format date-time */
+  started_at: string;
+  /** @format date-time */
+  ends_at: string;
+}
+
+export type CountedResult = ScoredPlayer & {
+  status: "counted";
+};
+
+/** `waiting`: an operator decides about it */
+export interface QuarantinedResult {
+  status: "waiting" | "accepted" | "refused";
+}
+
+export interface ResultInQuarantine {
+  play_id: string;
+  user_id: string;
+  user_name: string | null;
+  points: number;
+  data?: any;
+  /** The first rule that it breaks */
+  breach:
+    | "too_fast"
+    | "too_few_points"
+    | "too_many_points"
+    | "too_many_points_per_second"
+    | "unjudged"
+    | "suspected"
+    | "points_per_day_exceeded"
+    | "plays_overlap";
+  /** From the begin of the play to the result */
+  seconds: number;
+  status: "waiting" | "accepted" | "refused";
+  /** @format date-time */
+  received_at: string;
+  /** @format date-time */
+  decided_at: string | null;
+}
+
+export interface BannedPlayer {
+  user_id: string;
+  /** @format date-time */
+  banned_at: string;
 }
 
 export interface BoardLogo {
@@ -3896,6 +4025,8 @@ export namespace V1 {
         | "board.put"
         | "board_logo.delete"
         | "board_logo.set"
+        | "board_result.accept"
+        | "board_result.refuse"
         | "board_webhook.delete"
         | "board_webhook.rotate"
         | "board_webhook.set"
@@ -3937,6 +4068,7 @@ export namespace V1 {
         | "password_rule.set"
         | "player.correct"
         | "player.erase"
+        | "player.unban"
         | "policy.delete"
         | "policy.set"
         | "pull.end"
@@ -5137,6 +5269,8 @@ export namespace V1 {
        * @default 4
        */
       radius?: number | null;
+      /** At an end of the list, more players of the other side: the window has as many as in the middle */
+      full?: "1";
       /**
        * @pattern ^\d{4}-(0[1-9]|1[0-2])$
        * @example "2026-11"
@@ -5584,6 +5718,8 @@ export namespace V1 {
        * @default 4
        */
       radius?: number | null;
+      /** At an end of the list, more players of the other side: the window has as many as in the middle */
+      full?: "1";
       /**
        * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
        * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
@@ -5886,6 +6022,79 @@ export namespace V1 {
        */
       max_points_per_post?: number;
       /**
+       * Whether points and scores may be negative. It never changes
+       * @default false
+       */
+      negative?: boolean;
+      /**
+       * Decimals with which pages show scores: 2 shows 1234 as 12.34. Points and scores of the API stay integers
+       * @min 0
+       * @max 6
+       * @default 0
+       */
+      decimals?: number;
+      /**
+       * Minimum of seconds between two posts of a player; null without one
+       * @min 1
+       * @max 86400
+       * @default null
+       */
+      seconds_between_posts?: number | null;
+      /**
+       * Maximum length of the data of an entry, in bytes of JSON; null for a board without data
+       * @min 1
+       * @max 1024
+       * @default null
+       */
+      max_data_bytes?: number | null;
+      /**
+       * `required`: pages may begin plays and send their results. Game servers may post in any case
+       * @default "off"
+       */
+      sessions?: "off" | "required";
+      /**
+       * Rules of plays; null without sessions, or for the defaults
+       * @default null
+       */
+      session_rules?: {
+        /**
+         * Origins of the pages that may begin plays. No page of another origin may
+         * @maxItems 20
+         * @default []
+         */
+        origins?: string[];
+        /**
+         * From the begin of a play to its result
+         * @min 0
+         * @max 86400
+         * @default 0
+         */
+        least_seconds?: number;
+        /**
+         * @min -2147483648
+         * @max 4294967295
+         * @default 0
+         */
+        least_points?: number;
+        /**
+         * @min -2147483648
+         * @max 4294967295
+         * @default null
+         */
+        most_points?: number | null;
+        /**
+         * @exclusiveMin 0
+         * @max 4294967295
+         * @default null
+         */
+        most_points_per_second?: number | null;
+        /**
+         * Whether the webhook of the board judges each result that breaks no rule
+         * @default false
+         */
+        judged?: boolean;
+      };
+      /**
        * Maximum of points that a player gets in a day of UTC; null without a limit. Needs the operator `sum`
        * @min 1
        * @max 9007199254740991
@@ -5943,6 +6152,79 @@ export namespace V1 {
        */
       max_points_per_post?: number;
       /**
+       * Whether points and scores may be negative. It never changes
+       * @default false
+       */
+      negative?: boolean;
+      /**
+       * Decimals with which pages show scores: 2 shows 1234 as 12.34. Points and scores of the API stay integers
+       * @min 0
+       * @max 6
+       * @default 0
+       */
+      decimals?: number;
+      /**
+       * Minimum of seconds between two posts of a player; null without one
+       * @min 1
+       * @max 86400
+       * @default null
+       */
+      seconds_between_posts?: number | null;
+      /**
+       * Maximum length of the data of an entry, in bytes of JSON; null for a board without data
+       * @min 1
+       * @max 1024
+       * @default null
+       */
+      max_data_bytes?: number | null;
+      /**
+       * `required`: pages may begin plays and send their results. Game servers may post in any case
+       * @default "off"
+       */
+      sessions?: "off" | "required";
+      /**
+       * Rules of plays; null without sessions, or for the defaults
+       * @default null
+       */
+      session_rules?: {
+        /**
+         * Origins of the pages that may begin plays. No page of another origin may
+         * @maxItems 20
+         * @default []
+         */
+        origins?: string[];
+        /**
+         * From the begin of a play to its result
+         * @min 0
+         * @max 86400
+         * @default 0
+         */
+        least_seconds?: number;
+        /**
+         * @min -2147483648
+         * @max 4294967295
+         * @default 0
+         */
+        least_points?: number;
+        /**
+         * @min -2147483648
+         * @max 4294967295
+         * @default null
+         */
+        most_points?: number | null;
+        /**
+         * @exclusiveMin 0
+         * @max 4294967295
+         * @default null
+         */
+        most_points_per_second?: number | null;
+        /**
+         * Whether the webhook of the board judges each result that breaks no rule
+         * @default false
+         */
+        judged?: boolean;
+      };
+      /**
        * Maximum of points that a player gets in a day of UTC; null without a limit. Needs the operator `sum`
        * @min 1
        * @max 9007199254740991
@@ -5997,6 +6279,212 @@ export namespace V1 {
        * @example "races"
        */
       board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name BeginPlay
+   * @summary Begin a play, on a board with sessions. It ends within 24 hours and has one result
+   * @request POST:/v1/boards/{board}/plays
+   */
+  export namespace BeginPlay {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * A random text that the browser of the player keeps. Its hash is the id of the player
+       * @pattern ^[\w-]{32,128}$
+       */
+      player_secret?: string;
+      /**
+       * Of a player whom the game server knows. Needs its token
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      user_id?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = Play;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name SendResult
+   * @summary Send the result of a play. A repeat is safe, and another result of the same play is refused
+   * @request POST:/v1/boards/{board}/plays/{play}/result
+   */
+  export namespace SendResult {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /** @maxLength 64 */
+      play: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 2000 */
+      play: string;
+      /**
+       * A random text that the browser of the player keeps. Its hash is the id of the player
+       * @pattern ^[\w-]{32,128}$
+       */
+      player_secret?: string;
+      /**
+       * @min -2147483648
+       * @max 4294967295
+       */
+      points: number;
+      /**
+       * @minLength 1
+       * @maxLength 64
+       */
+      user_name?: string;
+      /** JSON that is kept with the score that counts, such as the car or the build. At most `max_data_bytes` of the board */
+      data?: any;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = CountedResult;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListResultsInQuarantine
+   * @summary Results of plays in quarantine, the oldest first. Decided ones are kept for 30 days
+   * @request GET:/v1/boards/{board}/quarantine
+   * @secure
+   */
+  export namespace ListResultsInQuarantine {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+      /** @default "waiting" */
+      status?: "waiting" | "accepted" | "refused";
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: ResultInQuarantine[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name DecideResult
+   * @summary Accept or refuse a result, or ban its player
+   * @request POST:/v1/boards/{board}/quarantine/{play}
+   * @secure
+   */
+  export namespace DecideResult {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /** @maxLength 64 */
+      play: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** `accept` counts the result. `ban` refuses it, bans the player and hides the score of the current season */
+      decision: "accept" | "refuse" | "ban";
+      /**
+       * Kept in the audit log
+       * @minLength 1
+       * @maxLength 1000
+       */
+      reason: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = ResultInQuarantine;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ListBans
+   * @summary Players who may not begin plays on a board
+   * @request GET:/v1/boards/{board}/bans
+   * @secure
+   */
+  export namespace ListBans {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {
+      /**
+       * @min 1
+       * @max 200
+       * @default 50
+       */
+      limit?: number;
+      /** @maxLength 1024 */
+      cursor?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: BannedPlayer[];
+      next_cursor: string | null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name UnbanPlayer
+   * @summary Let a player begin plays again. The score stays hidden until it is shown with PATCH
+   * @request DELETE:/v1/boards/{board}/bans/{user_id}
+   * @secure
+   */
+  export namespace UnbanPlayer {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+      /**
+       * @pattern ^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$
+       * @example "player-7f3a"
+       */
+      userId: string;
     };
     export type RequestQuery = {};
     export type RequestBody = never;
