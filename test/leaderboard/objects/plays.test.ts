@@ -313,7 +313,10 @@ describe('an operator', () => {
     expect((await decide(first, 'accept')).body.code).toBe('result_decided');
     expect((await decide(second, 'refuse')).body.status).toBe('refused');
     expect(await scoreOf(second.user_id)).toBe(8);
+    const begun = await begin(worse);
     expect((await decide(third, 'ban')).body.status).toBe('refused');
+    const late = await finish(begun, 9, { player_secret: worse });
+    expect([late.status, late.body.code]).toEqual([403, 'player_banned']);
     expect(await scoreOf(third.user_id)).toBe(null);
     expect(await waiting()).toEqual([]);
     const banned = await call('POST', '/plays', { body: { player_secret: worse } });
