@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)('the mailbox and its settings', () => {
     const { page, troubles } = await signIn(server, browser, user);
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByLabel('Another address').fill('other@example.test');
-    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
     await confirmWithPassword(page);
     await page.getByText('other@example.test was added.').waitFor();
     await expectAccessible(page);
