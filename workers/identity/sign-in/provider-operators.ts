@@ -64,8 +64,9 @@ export async function signInOperator(env: Env, proof: Proof, now: number): Promi
       lastStep: 0,
       createdAt: now,
     };
-    await store.insert(row, toAudit('operator.create', operatorId, now, { role }));
+    // The sign-in is bound first, so that no operator is without checks.
     await bindSignIn(env, proof, { kind: 'operator', ownerId: operatorId }, { now, audit: null });
+    await store.insert(row, toAudit('operator.create', operatorId, now, { role }));
   } else await changeRole(env, found, role, now);
   await recordSignIn(env, 'operator', proof, now);
   const row = await store.find(operatorId);

@@ -56,9 +56,9 @@ export async function recheck(env: Env, row: SignInRow, now: number): Promise<vo
 async function endAccount(env: Env, row: SignInRow, now: number): Promise<void> {
   const store = createSignInStore(env.DIRECTORY);
   const checks = createSignInCheckStore(env.DIRECTORY);
-  if (row.kind === 'operator') return endProviderOperator(env, row, now);
   const isNewer = async () => (await store.find(row))?.lastUsedAt !== row.lastUsedAt;
   if (await isNewer()) return;
+  if (row.kind === 'operator') return endProviderOperator(env, row, now);
   if (!(await checks.hasAnother(row))) await pauseUser(env, row.ownerId, now);
   await checks.updateUnless(row, { refreshSealed: null, checkAt: null });
   if (await isNewer()) await resumeUser(env, row.ownerId, now);
@@ -72,8 +72,10 @@ interface Confirmed {
 type Answer = Result<Confirmed, 'ended' | 'unavailable'>;
 
 async function askProvider(env: Env, row: SignInRow, now: number): Promise<Answer> {
-  // An account of a former provider, or of Cloudflare Access, has nothing to be checked with.
-  if (row.issuer !== settingsOf(env).OIDC_ISSUER || row.refreshSealed === null) return err('ended');
+  // An account of Cloudflare Access has nothing to be checked with, nor has one whose provider gave no refresh token.
+  if (row.refreshSealed === null) return err('ended');
+  // A former provider cannot be asked. Its accounts stop after a day, which is the time to undo a wrong setting.
+  if (row.issuer !== settingsOf(env).OIDC_ISSUER) return err('unavailable');
   const refreshToken = openSecret(row.refreshSealed, refreshContextOf(row), env);
   if (!refreshToken.ok) return err('ended');
   const provider = await openProvider(env, now);

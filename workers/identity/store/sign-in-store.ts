@@ -73,9 +73,13 @@ export function createSignInStore(database: D1Database) {
 export function createSignInCheckStore(database: D1Database) {
   const db = drizzle(database);
   return {
-    /** Changes a sign-in, unless it has another refresh token by now: a new sign-in wins over a check that runs. */
+    /** Changes a sign-in, unless it was used meanwhile: a new sign-in wins over a check that runs. */
     async updateUnless(row: SignInRow, change: Partial<SignInRow>): Promise<void> {
-      const isUnchanged = and(isRow(row), sql`${signIn.refreshSealed} IS ${row.refreshSealed}`);
+      const isUnchanged = and(
+        isRow(row),
+        sql`${signIn.refreshSealed} IS ${row.refreshSealed}`,
+        sql`${signIn.lastUsedAt} IS ${row.lastUsedAt}`,
+      );
       await db.update(signIn).set(change).where(isUnchanged);
     },
 
