@@ -298,6 +298,16 @@ export interface Suspension {
   suspended_at: string | null;
 }
 
+export interface SignIn {
+  sign_in_id: string;
+  issuer: string;
+  subject: string;
+  created_at: string;
+  last_used_at: string | null;
+  /** When the provider last confirmed the account */
+  confirmed_at: string | null;
+}
+
 export interface AuditEntry {
   id: string;
   /** @format date-time */
@@ -3650,6 +3660,184 @@ export namespace V1 {
 
   /**
    * No description
+   * @tags identity
+   * @name BeginSignIn
+   * @summary Start a sign-in with the provider: returns its page, and sets a cookie for ten minutes
+   * @request POST:/v1/auth/oidc
+   */
+  export namespace BeginSignIn {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** What the sign-in is for: a session of mail, of an operator, keys of storage, a connection to your account, or the confirmation of your session. */
+      purpose: "mail" | "operator" | "storage" | "bind" | "confirm";
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      url: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name FinishSignIn
+   * @summary Callback of the provider: leads to the page that began the sign-in
+   * @request GET:/v1/auth/oidc/callback
+   */
+  export namespace FinishSignIn {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      code?: string;
+      state?: string;
+      error?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = any;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name LogOutByProvider
+   * @summary Back-channel log-out of the provider: ends the sessions of an account
+   * @request POST:/v1/auth/oidc/logout
+   */
+  export namespace LogOutByProvider {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      logout_token: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name LoginOperatorWithProvider
+   * @summary Log in as an operator with what the provider said, after a sign-in for `operator`
+   * @request POST:/v1/operators/oidc
+   */
+  export namespace LoginOperatorWithProvider {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      operator: Operator;
+      token: string;
+      expires_at: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name LoginOperatorWithAccess
+   * @summary Log in as an operator with the token of Cloudflare Access, which its edge adds to the request
+   * @request POST:/v1/operators/access
+   */
+  export namespace LoginOperatorWithAccess {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      operator: Operator;
+      token: string;
+      expires_at: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name CreateKeyWithProvider
+   * @summary Make a temporary key of storage for an hour, after a sign-in for `storage`
+   * @request POST:/v1/auth/oidc/storage
+   */
+  export namespace CreateKeyWithProvider {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = TemporaryKey;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name ListUserSignIns
+   * @summary List the accounts of the provider that open an account, oldest first
+   * @request GET:/v1/accounts/{user_id}/sign-ins
+   * @secure
+   */
+  export namespace ListUserSignIns {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: SignIn[];
+      next_cursor: null;
+    };
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name BindUserSignIn
+   * @summary Let an account of the provider open this account. It is checked from its first sign-in on
+   * @request POST:/v1/accounts/{user_id}/sign-ins
+   * @secure
+   */
+  export namespace BindUserSignIn {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /**
+       * The claim `sub` of the account
+       * @minLength 1
+       * @maxLength 255
+       */
+      subject: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = SignIn;
+  }
+
+  /**
+   * No description
+   * @tags identity
+   * @name UnbindUserSignIn
+   * @summary Stop an account of the provider from opening this account. Its open sessions go on
+   * @request DELETE:/v1/accounts/{user_id}/sign-ins/{sign_in_id}
+   * @secure
+   */
+  export namespace UnbindUserSignIn {
+    export type RequestParams = {
+      /** @maxLength 100 */
+      userId: string;
+      /** @maxLength 100 */
+      signInId: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
    * @tags service
    * @name ListAuditEntries
    * @summary Read the audit log, newest first
@@ -3753,6 +3941,11 @@ export namespace V1 {
         | "shard.replay"
         | "share_link.create"
         | "share_link.delete"
+        | "sign_in.bind"
+        | "sign_in.log_out"
+        | "sign_in.pause"
+        | "sign_in.resume"
+        | "sign_in.unbind"
         | "slot.move"
         | "storage.doubt"
         | "storage.fsck"
@@ -7152,6 +7345,89 @@ export namespace V1 {
     };
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name LoginWithProvider
+   * @summary Log in with what the provider said, after a sign-in for `mail`
+   * @request POST:/v1/auth/oidc/session
+   */
+  export namespace LoginWithProvider {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = SessionAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name LoginWithAccess
+   * @summary Log in with the token of Cloudflare Access, which its edge adds to the request
+   * @request POST:/v1/auth/access
+   */
+  export namespace LoginWithAccess {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = SessionAnswer;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ConfirmSessionWithProvider
+   * @summary Confirm the session for ten minutes, after a sign-in for `confirm`, which always asks the person again
+   * @request POST:/v1/auth/oidc/confirm
+   * @secure
+   */
+  export namespace ConfirmSessionWithProvider {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ListSignIns
+   * @summary List the accounts of the provider that open your account, oldest first
+   * @request GET:/v1/me/sign-ins
+   * @secure
+   */
+  export namespace ListSignIns {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      data: SignIn[];
+      next_cursor: null;
+    };
+  }
+
+  /**
+   * @description From then on your account ends with that of the provider. Only an operator removes the connection.
+   * @tags mail
+   * @name BindSignIn
+   * @summary Connect the account of the provider to your account, after a sign-in for `bind`. Needs a confirmed session
+   * @request POST:/v1/me/sign-ins
+   * @secure
+   */
+  export namespace BindSignIn {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      sign_in_id: string;
+    };
   }
 
   /**

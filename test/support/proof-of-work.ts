@@ -1,5 +1,5 @@
 /** Solves the proof of work of a login, from its description in the API document, independently of the code under test. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const BITS = 19;
 
@@ -8,7 +8,7 @@ export function solveProof(subject: string, now = Date.now()): string {
   const minute = Math.floor(now / 60_000);
   for (let number = 0; ; number += 1) {
     const proof = `${minute}.${number}`;
-    const hash = createHash('sha256').update(`tessera login\n${subject}\n${proof}`).digest();
-    if (hash.readUInt32BE() >>> (32 - BITS) === 0) return proof;
+    const digest = hash('sha256', `tessera login\n${subject}\n${proof}`, 'buffer');
+    if (digest.readUInt32BE() >>> (32 - BITS) === 0) return proof;
   }
 }

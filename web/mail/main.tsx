@@ -18,6 +18,7 @@ import { listMailCommands } from './actions/commands.ts';
 import { KeysDialog, LabelDialog, MoveDialog } from './actions/dialogs.tsx';
 import { listenToKeys } from './actions/keys.ts';
 import { SnoozeDialog } from './actions/snooze.tsx';
+import { useReturnToMail } from './company-sign-in.tsx';
 import { onNeededFiles, resumeWriting, startWriting } from './compose/compose-state.ts';
 import { CLOSED_COMPOSE, compose } from './compose/compose-store.ts';
 import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
@@ -280,6 +281,7 @@ function App() {
   const status = useStore(session, (state) => state.status);
   const hasReview = useStore(session, (state) => state.profile?.security_review ?? false);
   const route = useRoute();
+  const returned = useReturnToMail();
   useEffect(() => {
     void resumeSession();
   }, []);
@@ -307,17 +309,18 @@ function App() {
       </>
     );
   }
-  if (status === 'in' && !hasReview) return <Mail />;
+  if (status === 'in' && !hasReview && !returned.isFinishing) return <Mail />;
   return (
     <>
       <Rail current="mail" />
       <main id="main">
-        {status === 'in' && (
+        {status === 'in' && !returned.isFinishing && (
           <Suspense fallback={<p className="muted loading">{t.loading}</p>}>
             <SecurityReview />
           </Suspense>
         )}
-        {status === 'out' && <SignInPage />}
+        {returned.isFinishing && <p className="muted loading">{t.loading}</p>}
+        {status === 'out' && !returned.isFinishing && <SignInPage failure={returned.error} />}
         {status === 'away' && (
           <div className="card sign-in stack">
             <h1>{t.mailboxCannotBeReached}</h1>

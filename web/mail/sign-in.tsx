@@ -8,11 +8,12 @@ import { focusOnAppearing } from '../shared/focus.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { askForPasskey, isPasskeySupported } from '../shared/passkeys.ts';
 import { readChallenges, Turnstile } from '../shared/person-check.tsx';
+import { SignInFailure } from '../shared/sign-in-with.tsx';
 import { fill } from '../shared/texts/index.ts';
 import { mailTexts } from '../shared/texts/mail.ts';
 import { ForgotPage } from './account-recovery.tsx';
 import { LoginChallenge } from './challenge.tsx';
-import { signInWithPasskey } from './model/passkeys.ts';
+import { CompanyButtons, PasskeyButton, PasswordlessSignIn } from './company-sign-in.tsx';
 import { register, type SignIn, signIn } from './model/session.ts';
 
 const t = mailTexts.signIn;
@@ -136,10 +137,11 @@ function SecondFactor({ credentials, onBack }: { credentials: SignIn; onBack: ()
   );
 }
 
-export function SignInPage() {
+/** @param failure why the sign-in with the provider failed, from which the person comes back. */
+export function SignInPage({ failure }: { failure: string | null }) {
   const [config, setConfig] = useState<WebConfig | null>(null);
   const [waitingFor, setWaitingFor] = useState<SignIn | null>(null);
-  const [error, setError] = useState<string | null>(null);
+  const [error, setError] = useState(failure);
   const [isBusy, setBusy] = useState(false);
   const [challenged, setChallenged] = useState<{ credentials: SignIn; challenges: readonly string[] } | null>(null);
   const [token, setToken] = useState<string | null>(null);
@@ -152,6 +154,7 @@ export function SignInPage() {
   }, []);
   if (waitingFor) return <SecondFactor credentials={waitingFor} onBack={() => setWaitingFor(null)} />;
 
+  if (config?.passwords === false) return <PasswordlessSignIn config={config} error={error} onError={setError} />;
   const domain = config?.mail_domains[0];
   /** Adds the domain to a name. The form may be sent before the settings of the deployment are loaded. */
   const complete = async (email: string) => {
@@ -209,10 +212,13 @@ export function SignInPage() {
     if (!name) return { hint: fill(t.newAddressHint, { domain }) };
     return { hint: fill(t.newAddress, { email: name.includes('@') ? name : `${name}@${domain}` }) };
   };
+  // The company's account is the first way in, where there is one.
+  const submitClass = config?.sign_in_with && !isRegistering ? '' : 'primary';
   const mayRegister = config !== null && config.registration !== 'closed';
   return (
     <form className="card sign-in stack" onSubmit={submit}>
       <h1>{isRegistering ? t.newMailbox : t.signInToMail}</h1>
+      {!isRegistering && <CompanyButtons config={config} onError={setError} />}
       {isRegistering && <Field label={t.yourName} name="name" autoComplete="name" isFirst />}
       <Field
         isFirst={!isRegistering}
@@ -226,20 +232,12 @@ export function SignInPage() {
       {isRegistering && config?.registration === 'invite' && (
         <Field label={t.invitation} name="invite" autoComplete="off" />
       )}
-      {error && (
-        <p className="error-box" role="alert">
-          {error}
-        </p>
-      )}
+      <SignInFailure text={error} />
       {isTurnstileShown && <Turnstile key={attempt} action="register" onToken={setToken} />}
-      <button type="submit" className="primary" disabled={isBusy || (isTurnstileShown && token === null)}>
+      <button type="submit" className={submitClass} disabled={isBusy || (isTurnstileShown && token === null)}>
         {isRegistering ? t.create : t.signIn}
       </button>
-      {!isRegistering && isPasskeySupported() && (
-        <button type="button" onClick={() => void signInWithPasskey().catch((cause) => setError(describeError(cause)))}>
-          {t.signInWithPasskey}
-        </button>
-      )}
+      {!isRegistering && <PasskeyButton onError={setError} />}
       {!isRegistering && (
         <button type="button" className="link" onClick={() => go(toHash(['forgot']))}>
           {t.forgotYourPassword}

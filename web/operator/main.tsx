@@ -1,5 +1,6 @@
 /** `/_/operator`: the state of the service and maintenance jobs, with the operator's token. */
 import { type FormEvent, useRef, useState } from 'react';
+import type { WebConfig } from '../../workers/shared/web/web-config.ts';
 import { callJson, describeError } from '../shared/api.ts';
 import { useCommands } from '../shared/commands.ts';
 import { isServed, useConfig } from '../shared/config.ts';
@@ -7,6 +8,7 @@ import { focusRegion } from '../shared/focus-keeper.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
 import { mount, Rail } from '../shared/page.tsx';
 import { PersonCheck, readChallenges, type Solution } from '../shared/person-check.tsx';
+import { SignInFailure, SignInWith, SignInWithAccess, useSignInReturn } from '../shared/sign-in-with.tsx';
 import { useStore } from '../shared/store.ts';
 import { fill, texts } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
@@ -138,10 +140,39 @@ function TokenSignIn() {
   );
 }
 
+/** Opens a session of an operator with what the provider, or Cloudflare Access, says. */
+const openSession = async (path: string) =>
+  setToken((await callJson<{ token: string }>(path, { method: 'POST' })).token);
+const SIGN_INS = { operator: () => openSession('/v1/operators/oidc') };
+const signInWithAccess = () => openSession('/v1/operators/access');
+
+interface CompanyProps {
+  config: WebConfig | null;
+  failure: string | null;
+  isFinishing: boolean;
+}
+
+/** The sign-in with the company's account, if the deployment has one. */
+function CompanySignIn({ config, failure, isFinishing }: CompanyProps) {
+  const [error, setError] = useState<string | null>(null);
+  if (isFinishing) return <p className="muted loading">{t.signingIn}</p>;
+  if (!config?.sign_in_with && !config?.access) return null;
+  const shown = error ?? failure;
+  return (
+    <div className="card sign-in stack">
+      {config.passwords ? <h2>{t.withCompany}</h2> : <h1>{t.operator}</h1>}
+      {config.sign_in_with && <SignInWith name={config.sign_in_with} purpose="operator" onError={setError} />}
+      {config.access && <SignInWithAccess signIn={signInWithAccess} onError={setError} />}
+      <SignInFailure text={shown} />
+    </div>
+  );
+}
+
 function Operator() {
   const token = useStore(operator, (state) => state.token);
   const { parts } = useRoute();
   const config = useConfig();
+  const returned = useSignInReturn(SIGN_INS);
   const tabs = TABS.filter(([, , product]) => product === null || isServed(config, product));
   const [name, View] = tabs.find(([tab]) => tab === parts[0]) ?? TABS[0];
   useCommands(() =>
@@ -164,7 +195,8 @@ function Operator() {
       <main id="main">
         {!token && (
           <>
-            <PersonSignIn />
+            <CompanySignIn config={config} failure={returned.error} isFinishing={returned.isFinishing} />
+            {config?.passwords !== false && <PersonSignIn />}
             <TokenSignIn />
           </>
         )}

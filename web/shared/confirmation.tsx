@@ -4,10 +4,13 @@
  */
 import { type FormEvent, useEffect, useState } from 'react';
 import { ApiError, askWhenConfirmationRequired, callJson, describeError } from './api.ts';
+import { useConfig } from './config.ts';
 import { Dialog } from './dialog.tsx';
 import { focusOnAppearing } from './focus.ts';
 import { askForPasskey, isPasskeySupported } from './passkeys.ts';
-import { texts } from './texts/index.ts';
+import { startSignIn } from './sign-in-with.tsx';
+import { fill, texts } from './texts/index.ts';
+import { useLoaded } from './use-loaded.ts';
 
 const t = texts.app.confirmation;
 
@@ -28,7 +31,22 @@ export function ConfirmationDialog() {
   return <ConfirmationForm onEnd={end} />;
 }
 
+/** The button for accounts that sign in with the provider. The person comes back to the page and repeats the action. */
+function ConfirmWithProvider({ onError }: { onError: (text: string) => void }) {
+  const name = useConfig()?.sign_in_with ?? null;
+  const load = async () => (name === null ? null : callJson<{ data: unknown[] }>('/v1/me/sign-ins'));
+  const { value } = useLoaded(load, [name]);
+  if (name === null || !value?.data.length) return null;
+  const start = () => startSignIn('confirm').catch((cause: unknown) => onError(describeError(cause)));
+  return (
+    <button type="button" onClick={() => void start()}>
+      {fill(texts.app.signInWith.confirm, { name })}
+    </button>
+  );
+}
+
 function ConfirmationForm({ onEnd }: { onEnd: (isConfirmed: boolean) => void }) {
+  const hasPasswords = useConfig()?.passwords ?? true;
   const [needsCode, setNeedsCode] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -57,10 +75,13 @@ function ConfirmationForm({ onEnd }: { onEnd: (isConfirmed: boolean) => void }) 
     <Dialog title={t.title} onClose={() => onEnd(false)}>
       <form className="stack" onSubmit={submit}>
         <p className="muted small">{t.why}</p>
-        <label className="field">
-          <span>{t.password}</span>
-          <input name="password" type="password" required autoComplete="current-password" ref={focusOnAppearing} />
-        </label>
+        <ConfirmWithProvider onError={setError} />
+        {hasPasswords && (
+          <label className="field">
+            <span>{t.password}</span>
+            <input name="password" type="password" required autoComplete="current-password" ref={focusOnAppearing} />
+          </label>
+        )}
         {needsCode && (
           <label className="field">
             <span>{t.code}</span>
@@ -73,9 +94,11 @@ function ConfirmationForm({ onEnd }: { onEnd: (isConfirmed: boolean) => void }) 
           </p>
         )}
         <div className="row wrap">
-          <button type="submit" className="primary">
-            {t.confirm}
-          </button>
+          {hasPasswords && (
+            <button type="submit" className="primary">
+              {t.confirm}
+            </button>
+          )}
           {isPasskeySupported() && (
             <button type="button" onClick={() => void confirmWithPasskey()}>
               {t.passkey}

@@ -1,7 +1,9 @@
 /** Sign-in with an access key, or with the session of a mailbox. The key is tested before it is stored. */
 import { type FormEvent, useState } from 'react';
+import type { WebConfig } from '../../workers/shared/web/web-config.ts';
 import { callJson, describeError } from '../shared/api.ts';
-import { isServed, loadConfig } from '../shared/config.ts';
+import { isServed, loadConfig, useConfig } from '../shared/config.ts';
+import { SignInFailure, SignInWith, useSignInReturn } from '../shared/sign-in-with.tsx';
 import { isSignedInHere } from '../shared/signed-in.ts';
 import { fill } from '../shared/texts/index.ts';
 import { storageTexts } from '../shared/texts/storage.ts';
@@ -13,6 +15,13 @@ import { type Key, listBuckets } from './s3.ts';
 const t = storageTexts.signIn;
 const OWN_KEY_AGE_MS = 12 * 3_600_000;
 
+interface TemporaryKey {
+  access_key_id: string;
+  secret_access_key: string;
+  session_token: string;
+  expires_at: string;
+}
+
 interface Owner {
   email: string;
   name: string;
@@ -22,6 +31,29 @@ interface Owner {
 async function readMailbox(): Promise<Owner | null> {
   if (!isServed(await loadConfig(), 'mail')) return null;
   return callJson<Owner>('/v1/me').catch(() => null);
+}
+
+/** Takes the temporary key that the provider's groups give. It ends after an hour. */
+async function makeTemporaryKey(): Promise<Omit<Key, 'endpoint'>> {
+  const made = await callJson<TemporaryKey>('/v1/auth/oidc/storage', { method: 'POST' });
+  return {
+    accessKeyId: made.access_key_id,
+    secretAccessKey: made.secret_access_key,
+    sessionToken: made.session_token,
+    expiresAt: made.expires_at,
+  };
+}
+
+/** The button of the provider, if its groups give keys of storage. */
+function CompanyButton(props: { config: WebConfig | null; isAlone: boolean; onError: (text: string) => void }) {
+  const { config, isAlone, onError } = props;
+  if (!config?.storage_sign_in || !config.sign_in_with) return null;
+  return (
+    <>
+      <SignInWith name={config.sign_in_with} purpose="storage" onError={onError} />
+      {isAlone && <p className="or muted small">{t.or}</p>}
+    </>
+  );
 }
 
 export function SignIn() {
@@ -53,6 +85,8 @@ export function SignIn() {
       return { accessKeyId, secretAccessKey, ...(expiresAt ? { expiresAt } : {}) };
     });
   };
+  const returned = useSignInReturn({ storage: () => signIn(makeTemporaryKey) });
+  const config = useConfig();
   const signInWithMailbox = () =>
     signIn(async () => {
       const expiresAt = new Date(Date.now() + OWN_KEY_AGE_MS).toISOString();
@@ -65,6 +99,7 @@ export function SignIn() {
         expiresAt,
       };
     });
+  if (returned.isFinishing) return <p className="muted loading">{storageTexts.loading}</p>;
   // The way in that this browser very likely has comes first, so nothing moves when it is known.
   if (isLoading && isSignedInHere()) return <p className="muted loading">{storageTexts.loading}</p>;
   return (
@@ -79,6 +114,7 @@ export function SignIn() {
           <p className="or muted small">{t.or}</p>
         </>
       )}
+      <CompanyButton config={config} isAlone={!mailbox} onError={setError} />
       <label className="field">
         <span>{t.accessKey}</span>
         <input name="access_key_id" required autoComplete="username" spellCheck={false} />
@@ -88,12 +124,8 @@ export function SignIn() {
         <input name="secret_access_key" type="password" required autoComplete="off" />
       </label>
       <p className="muted small">{t.about}</p>
-      {error && (
-        <p className="error-box" role="alert">
-          {error}
-        </p>
-      )}
-      <button type="submit" className={mailbox ? '' : 'primary'} disabled={isBusy}>
+      <SignInFailure text={error ?? returned.error} />
+      <button type="submit" className={mailbox || config?.storage_sign_in ? '' : 'primary'} disabled={isBusy}>
         {t.submit}
       </button>
     </form>

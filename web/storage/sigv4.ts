@@ -5,6 +5,8 @@
 export interface Credentials {
   accessKeyId: string;
   secretAccessKey: string;
+  /** Session token of a temporary key, which is sent and signed with each request. */
+  sessionToken?: string;
 }
 
 export interface Target {
@@ -79,7 +81,13 @@ export async function signHeaders(
 ): Promise<Record<string, string>> {
   const date = toAmzDate(now);
   const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-  const all = { ...sent, 'x-amz-date': date, 'x-amz-content-sha256': payloadHash };
+  const token = credentials.sessionToken;
+  const all = {
+    ...sent,
+    'x-amz-date': date,
+    'x-amz-content-sha256': payloadHash,
+    ...(token === undefined ? {} : { 'x-amz-security-token': token }),
+  };
   const signed = { ...all, host: new URL(target.endpoint).host };
   const { scope, signedHeaders, text } = await toSignString(target, signed, payloadHash, date);
   const sign = await signature(credentials.secretAccessKey, date, text);
@@ -104,6 +112,7 @@ export async function presign(
     'X-Amz-Date': date,
     'X-Amz-Expires': String(expiresSeconds),
     'X-Amz-SignedHeaders': 'host',
+    ...(credentials.sessionToken === undefined ? {} : { 'X-Amz-Security-Token': credentials.sessionToken }),
   };
   const headers = { host: new URL(target.endpoint).host };
   const { text } = await toSignString({ ...target, query }, headers, 'UNSIGNED-PAYLOAD', date);

@@ -8,6 +8,7 @@ import { createAuditApi } from './operators/audit-routes.ts';
 import { collectorsApi } from './operators/collector-routes.ts';
 import { createMetricsApi } from './operators/metrics-routes.ts';
 import { createOperatorApi } from './operators/operator-routes.ts';
+import { createSignInApi } from './sign-in/sign-in-routes.ts';
 
 export { findOperator };
 
@@ -16,6 +17,7 @@ export function createApi({ secrets, readGauges }: AllProducts): OpenAPIHono<Jso
   const parts = [
     createIdentityApi(secrets),
     createOperatorApi(),
+    createSignInApi(),
     createAuditApi(),
     collectorsApi,
     createMetricsApi(readGauges),

@@ -31,6 +31,7 @@ export {
   type Policy,
   parsePolicy,
 } from './domain/policy.ts';
+export { toNewAddress } from './domain/provider-claims.ts';
 export type { S3AuthFailure } from './domain/s3-auth-failure.ts';
 export { S3_SUBRESOURCES, type S3Subresource } from './domain/s3-subresources.ts';
 export { readSessionPolicy } from './domain/session-policy.ts';
@@ -48,6 +49,7 @@ export {
 } from './login/guesses.ts';
 export { addPasskey, beginPasskey, beginPasskeyLogin, verifyPasskey } from './login/passkeys.ts';
 export { createPasswordReset, ENDS_SINCE_MS, RESET_AGE_MS, resetPassword } from './login/password-reset.ts';
+export { refusePasswords } from './login/password-setting.ts';
 export {
   beginRecoveryAddress,
   confirmRecoveryAddress,
@@ -98,7 +100,12 @@ export { hashPassword, verifyPassword } from './secrets/passwords.ts';
 export { deriveSecret, openSecret, sealSecret } from './secrets/secrets.ts';
 export { mintTemporaryKey, TEMPORARY_SECONDS_MAX, type TemporaryKey } from './secrets/temporary-keys.ts';
 export { toOtpAuthUrl } from './secrets/totp.ts';
-export { createLoginStore } from './store/login-store.ts';
+export { readAccessProof } from './sign-in/access.ts';
+export { listSignIns, SIGN_IN_TAKEN, signInsSchema, toSignInJson } from './sign-in/binding-routes.ts';
+export { refuseForeign, takeProofOf } from './sign-in/cookies.ts';
+export type { Proof } from './sign-in/proof.ts';
+export { bindSignIn, findSignedInUser, recordSignIn, toSignInId } from './sign-in/sign-ins.ts';
+export { createLoginStore, insertUserWithoutPassword } from './store/login-store.ts';
 export { createPasskeyStore, readPasswordRule } from './store/passkey-store.ts';
 export {
   changePassword,
@@ -110,6 +117,7 @@ export {
 export { createRecoveryStore } from './store/recovery-store.ts';
 export { raiseGeneration, raiseGenerationTo, readGeneration } from './store/revocation-store.ts';
 export { endingCredentials, registerUserObligation, type UserObligation } from './users/obligations.ts';
+export { findSuspension, SIGN_IN_AGAIN } from './users/suspensions.ts';
 export {
   endTemporaryKeys,
   endTemporaryQuerySchema,
@@ -126,4 +134,4 @@ export {
 } from './users/user-access-keys.ts';
 export { eraseUser } from './users/user-erasure.ts';
 export { createUserToken, deleteUserToken, listUserTokens } from './users/user-tokens.ts';
-export { findSuspended, findUserById, forgetUser, inventUserName, isEmailElsewhere } from './users/users.ts';
+export { findUserById, forgetUser, inventUserName, isEmailElsewhere } from './users/users.ts';

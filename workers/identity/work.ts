@@ -5,9 +5,10 @@ import { totpSecrets } from './login/second-factor.ts';
 import { runMetricsSchedule } from './operators/metrics-routes.ts';
 import { operatorSecrets } from './operators/operators.ts';
 import { runIdentitySchedule } from './schedule.ts';
+import { refreshTokenSecrets } from './sign-in/sign-ins.ts';
 
 export const work: ProductWork = {
   schedules: { identity: runIdentitySchedule, copies: runMarkedCopies, metrics: runMetricsSchedule },
   findWarnings: findMarkedCopies,
-  secrets: [totpSecrets, operatorSecrets],
+  secrets: [totpSecrets, operatorSecrets, refreshTokenSecrets],
 };

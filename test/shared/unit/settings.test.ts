@@ -102,6 +102,21 @@ const BAD: Record<string, readonly string[]> = {
   RSPAMD_PASSWORD: ['two words'],
   CLAMD_ADDRESS: ['tcp:\\\\clamd', 'clamd:99999', 'clamd:'],
   SCANNER_TIMEOUT_SECONDS: ['-1', '1m'],
+  OIDC_ISSUER: ['accounts.example', 'http://accounts.example', 'https://accounts.example/?a=b', 'https://u@a.example'],
+  OIDC_CLIENT_ID: ['two words'],
+  OIDC_CLIENT_SECRET: ['two words'],
+  OIDC_NAME: ['n'.repeat(41)],
+  OIDC_SCOPES: ['profile email', 'openid,email'],
+  OIDC_PARAMETERS: ['prompt', 'a=b&&c=d'],
+  OIDC_NEW_ACCOUNTS: ['yes'],
+  OIDC_HOSTED_DOMAIN: ['https://example.com'],
+  OIDC_ROLE_CLAIM: ['two words'],
+  OIDC_ROLES: ['admins', 'admins=owner', 'a=admin,b'],
+  OIDC_STORAGE_KEYS: ['engineers', 'engineers=a key'],
+  OIDC_RECHECK_MINUTES: ['0', 'hourly'],
+  PASSWORDS: ['no'],
+  ACCESS_ISSUER: ['team.cloudflareaccess.com', 'https://team.cloudflareaccess.com/login'],
+  ACCESS_AUDIENCE: ['abc'],
 };
 
 describe('settings', () => {

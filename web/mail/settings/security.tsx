@@ -12,6 +12,7 @@ import { resumeSession, session } from '../model/session.ts';
 import { Passkeys } from './passkeys.tsx';
 import { RecoveryAddress, RecoveryCodes } from './recovery.tsx';
 import { Setting } from './setting.tsx';
+import { SignIns } from './sign-ins.tsx';
 
 const { security: t } = mailSettingsTexts;
 
@@ -255,6 +256,7 @@ export function Security() {
     <div className="stack-large">
       <Group title={t.signIn}>
         {hasPassword && <PasswordForm />}
+        <SignIns />
         <Passkeys />
         <SecondFactor />
       </Group>

@@ -78,6 +78,11 @@ export const enMailSettings = {
     password: 'Password',
     passwordText: 'A new password signs out every other device and app, and ends what they made in the last 30 days.',
     changePassword: 'Change password',
+    companySignIn: 'Company account',
+    companySignInText:
+      'Sign in with the account of your company. If that account ends, this mailbox closes too. Only the operator can disconnect it.',
+    connect: 'Connect {name}',
+    connectedSince: 'Connected {createdAt}',
     passkeys: 'Passkeys',
     passkeysText: 'Sign in with the screen lock of your device, such as a fingerprint, instead of a password or code.',
     factor: 'Two-factor authentication',

@@ -226,6 +226,8 @@ export const enOperator = {
     password: 'Password',
     codeFromYourAuthenticator: 'Code from your authenticator',
     logIn: 'Sign in',
+    withCompany: 'With your company account',
+    signingIn: 'Signing in…',
     withToken: 'With a token',
     token: 'Token',
     tokenHint: 'ROOT_TOKEN, or a token with the scope admin. It stays in this tab.',

@@ -10,6 +10,7 @@ import { hashPassword } from '../secrets/passwords.ts';
 import { changePassword } from '../store/password-change-store.ts';
 import { createRecoveryStore } from '../store/recovery-store.ts';
 import { endingCredentials } from '../users/obligations.ts';
+import { refusePasswords } from './password-setting.ts';
 
 /**
  * Time for which a link is valid. It is also the window of the limit for mailed links, so that a link stays valid until another one
@@ -64,6 +65,8 @@ export async function resetPassword(
   password: string,
   now: number,
 ): Promise<Result<string, Problem>> {
+  const refused = refusePasswords(env);
+  if (refused !== null) return err(refused);
   const database = findDatabase(env, homeOfSecret(token));
   if (database === null) return err(INVALID_RESET_TOKEN);
   const store = createRecoveryStore(database);

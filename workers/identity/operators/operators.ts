@@ -10,6 +10,7 @@ import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { admitAction, admitGuess, forgiveGuesses, type Guesser } from '../login/guesses.ts';
 import { type PasskeyAssertion, verifyPasskey } from '../login/passkeys.ts';
+import { refusePasswords } from '../login/password-setting.ts';
 import { hashToken, mintOperatorSecret } from '../secrets/credentials.ts';
 import type { SecretKeeper } from '../secrets/master-key.ts';
 import { verifyPassword } from '../secrets/passwords.ts';
@@ -75,6 +76,8 @@ export async function checkOperatorLogin(
   at: { readonly origin: string; readonly now: number },
   record: (event: 'login.failed' | 'login.second_factor_failed', operatorId: string | null) => Promise<void>,
 ): Promise<Result<OperatorRow, Problem>> {
+  const refused = refusePasswords(env);
+  if (refused !== null) return err(refused);
   // The space separates these counts from those of mail accounts, because no address contains a space.
   const subject = `operator ${given.login.toLowerCase()}`;
   const admitted = await admitGuess(env, subject, guesser, at.now, {

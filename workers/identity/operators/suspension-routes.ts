@@ -9,6 +9,7 @@ import { authorizeFirst, requireOperator } from '../callers/guards.ts';
 import { publishRevocations } from '../revocations.ts';
 import { createIdentityStore } from '../store/store.ts';
 import { setSuspended } from '../users/obligations.ts';
+import { levelSuspension } from '../users/suspensions.ts';
 
 const OPERATOR = { tags: ['identity'], security: [{ bearer: [] }], middleware: authorizeFirst(requireOperator) };
 const NO_SUCH_USER = problem(404, 'no_such_user', 'User not found.');
@@ -20,19 +21,6 @@ const toJson = (userId: string, suspendedAt: number | null) => ({
   user_id: userId,
   suspended_at: suspendedAt === null ? null : new Date(suspendedAt).toISOString(),
 });
-
-/**
- * Brings the suspension that products store in line with DIRECTORY. Operators may suspend and resume a user concurrently, so each
- * request reads DIRECTORY again after it has written to the mailbox, until both agree.
- */
-async function levelSuspension(userId: string, env: Env): Promise<void> {
-  const store = createIdentityStore(userDatabaseOf(env, userId));
-  const read = async () => (await store.findUser(userId))?.suspendedAt ?? null;
-  for (let at = await read(), written: number | null | undefined; written !== at; at = await read()) {
-    await setSuspended(userId, at, env);
-    written = at;
-  }
-}
 
 export function addSuspension(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(

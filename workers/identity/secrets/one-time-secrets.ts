@@ -12,7 +12,11 @@ export type SecretPurpose =
   /** Code that admits a login while strangers guess at the password. */
   | 'login_code'
   | 'passkey_registration'
-  | 'passkey_login';
+  | 'passkey_login'
+  /** Cookie with which a page takes what a provider said of the person. */
+  | 'sign_in_proof'
+  /** Id of a log-out token of a provider, which is accepted once. */
+  | 'provider_log_out';
 
 /**
  * Hash under which a one-time secret is stored.

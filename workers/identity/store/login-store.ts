@@ -6,6 +6,17 @@ import { toUserConflict } from './store.ts';
 
 export type SecondFactorRow = typeof secondFactor.$inferSelect;
 
+/** Inserts a user without a password. @returns false if another user has the email. */
+export async function insertUserWithoutPassword(database: D1Database, row: typeof user.$inferInsert): Promise<boolean> {
+  try {
+    await drizzle(database).insert(user).values(row);
+    return true;
+  } catch (error) {
+    if (toUserConflict(error) === 'email_taken') return false;
+    throw error;
+  }
+}
+
 export function createLoginStore(database: D1Database) {
   const db = drizzle(database);
   return {

@@ -95,6 +95,10 @@ export function createOperatorStore(database: D1Database) {
       await db.delete(operatorSession).where(eq(operatorSession.sessionId, sessionId));
     },
 
+    async deleteSessionsOf(operatorId: string): Promise<void> {
+      await db.delete(operatorSession).where(eq(operatorSession.operatorId, operatorId));
+    },
+
     async pruneSessions(now: number): Promise<void> {
       await db.delete(operatorSession).where(lt(operatorSession.expiresAt, now));
     },

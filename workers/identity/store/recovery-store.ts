@@ -18,8 +18,9 @@ export function createRecoveryStore(database: D1Database) {
   const isOpen = (secretSha256s: readonly string[], now: number) =>
     and(inArray(oneTimeSecret.secretSha256, [...secretSha256s]), gt(oneTimeSecret.expiresAt, now));
   return {
-    async insertSecret(row: OneTimeSecretRow): Promise<void> {
-      await db.insert(oneTimeSecret).values(row);
+    /** Inserts a one-time secret. @returns false if it is there already. */
+    async insertSecret(row: OneTimeSecretRow): Promise<boolean> {
+      return (await db.insert(oneTimeSecret).values(row).onConflictDoNothing().run()).meta.changes > 0;
     },
 
     /** Inserts a one-time secret and deletes the user's earlier ones of this purpose. */

@@ -15,6 +15,8 @@ export const user = sqliteTable(
     createdAt: integer('created_at').notNull(),
     /** Time since which the user is suspended; null if not. No credential of a suspended user works. */
     suspendedAt: integer('suspended_at'),
+    /** `provider` if a check of the user's sign-in suspended the user until the next sign-in; null for an operator's suspension. */
+    suspendedBy: text('suspended_by'),
   },
   (table) => [
     uniqueIndex('user_user_name').on(sql`lower(${table.userName})`),

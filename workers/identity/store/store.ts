@@ -1,5 +1,5 @@
 /** Queries of identity for users, access keys, tokens and policies. `login-store.ts` has those of logins. */
-import { and, asc, eq, gt, isNotNull, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, isNotNull, isNull, or } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, eraseFromEntries, insertIfChanged } from '../../shared/audit/audit-store.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
@@ -172,27 +172,18 @@ export function createIdentityStore(database: D1Database) {
     },
 
     /**
-     * Suspends a user or lifts the suspension.
+     * Suspends a user or lifts the suspension, as an operator. Takes over a suspension that a check of the provider made.
      * @param suspendedAt time of the suspension; null lifts it.
      * @returns false if nothing changed or there is no such user.
      */
     async setSuspended(userId: string, suspendedAt: number | null, audit: AuditRow): Promise<boolean> {
-      const isOther = suspendedAt === null ? isNotNull(user.suspendedAt) : isNull(user.suspendedAt);
+      const isOther =
+        suspendedAt === null ? isNotNull(user.suspendedAt) : or(isNull(user.suspendedAt), isNotNull(user.suspendedBy));
       const change = db
         .update(user)
-        .set({ suspendedAt })
+        .set({ suspendedAt, suspendedBy: null })
         .where(and(eq(user.userId, userId), isOther));
       return (await db.batch([change, insertIfChanged(db, audit), raiseGeneration(db)]))[0].meta.changes > 0;
-    },
-
-    /** @returns those of the given user ids whose users are suspended. */
-    async listSuspended(userIds: readonly string[]): Promise<string[]> {
-      const isListed = sql`${user.userId} IN (SELECT value FROM json_each(${JSON.stringify(userIds)}))`;
-      const rows = await db
-        .select({ userId: user.userId })
-        .from(user)
-        .where(and(isListed, isNotNull(user.suspendedAt)));
-      return rows.map(({ userId }) => userId);
     },
 
     /** Deletes a user. Foreign keys delete the user's access keys, tokens and policies. */

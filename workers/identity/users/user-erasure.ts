@@ -8,6 +8,7 @@ import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { allDatabaseNumbers, databaseNumberOf, databaseOf } from '../../shared/stores/directories.ts';
 import { publishRevocations } from '../revocations.ts';
+import { createSignInStore } from '../store/sign-in-store.ts';
 import { createIdentityStore } from '../store/store.ts';
 import { endCredentials, obligations } from './obligations.ts';
 
@@ -37,6 +38,7 @@ export async function eraseUser(userId: string, env: Env, audit: AuditRow): Prom
   for (const number of allDatabaseNumbers(env)) {
     if (number !== home) await createAuditStore(databaseOf(env, number)).eraseUser(userId, pseudonym);
   }
+  await createSignInStore(env.DIRECTORY).deleteOf('user', userId);
   await store.eraseUser(userId, pseudonym, entry);
   await publishRevocations(env, [home]);
   await endCredentials(userId, {}, env);

@@ -1,17 +1,11 @@
 /** Finds users by id or email, and inserts and deletes them. */
 import type { AuditRow } from '../../shared/audit/audit-store.ts';
 import { err, type Result } from '../../shared/pure/result.ts';
-import { byDirectory, possibleDatabasesOf, userDatabaseOf } from '../../shared/stores/directories.ts';
+import { possibleDatabasesOf, userDatabaseOf } from '../../shared/stores/directories.ts';
 import { createIdentityStore, type UserConflict, type UserRow } from '../store/store.ts';
 
 export const findUserById = (env: Env, userId: string): Promise<UserRow | null> =>
   createIdentityStore(userDatabaseOf(env, userId)).findUser(userId);
-
-/** @returns those of the given user ids whose users are suspended. */
-export async function findSuspended(env: Env, userIds: readonly string[]): Promise<string[]> {
-  const groups = [...byDirectory(env, userIds)];
-  return (await Promise.all(groups.map(([database, ids]) => createIdentityStore(database).listSuspended(ids)))).flat();
-}
 
 /**
  * Inserts a user whom an operator creates. An account that registers with the same email at the same time may be in another

@@ -6,7 +6,7 @@ import {
   admitRegistration,
   checkSecondFactor,
   createLoginStore,
-  findSuspended,
+  findSuspension,
   forgetUser,
   forgiveGuesses,
   type Guesser,
@@ -14,6 +14,7 @@ import {
   inventUserName,
   isEmailElsewhere,
   readPasswordRule,
+  refusePasswords,
   verifyPasskey,
   verifyPassword,
 } from '../../identity/index.ts';
@@ -40,7 +41,6 @@ const FACTOR_NEEDED = problem(
   'second_factor_required',
   'A second factor is required: totp, recovery_code or passkey.',
 );
-export const SUSPENDED = problem(403, 'account_suspended', 'The operator suspended this account.');
 const WRONG_FACTOR = problem(401, 'wrong_second_factor', 'The code is wrong or was already used.');
 
 interface RegistrationSource {
@@ -61,6 +61,8 @@ export async function registerAccount(
   { client, url, continent = null }: RegistrationSource,
   now: number,
 ): Promise<Result<AccountRow, Problem>> {
+  const refused = refusePasswords(env);
+  if (refused !== null) return err(refused);
   const { REGISTRATION: registration } = settingsOf(env);
   if (registration === 'closed') {
     return err(problem(403, 'registration_closed', 'Registration is closed. The operator creates accounts.'));
@@ -138,6 +140,8 @@ export async function checkLogin(
   now: number,
   record: (event: LoginEvent, userId: string | null) => Promise<void>,
 ): Promise<Result<AccountRow & { readonly isPasswordStill: () => Promise<boolean> }, Problem>> {
+  const refused = refusePasswords(env);
+  if (refused !== null) return err(refused);
   const email = request.email.trim().toLowerCase();
   const admitted = await admitGuess(env, email, guesser, now, {
     turnstile: request.turnstile,
@@ -161,7 +165,8 @@ export async function checkLogin(
     if (factor.error === WRONG_FACTOR) await record('login.second_factor_failed', account.userId);
     return factor;
   }
-  if ((await findSuspended(env, [account.userId])).length > 0) return err(SUSPENDED);
+  const suspension = await findSuspension(env, account.userId);
+  if (suspension !== null) return err(suspension);
   if (await forgiveGuesses(env, email, guesser, now)) await record('login.new_place', account.userId);
   return ok({ ...account, isPasswordStill: async () => (await store.findPassword(account.userId)) === hash });
 }

@@ -40,6 +40,10 @@ const NOTICES = {
   password_rule: ['Login rule changed', 'Whether your password needs a passkey was changed.'],
   passkey_added: ['New passkey', 'A passkey was added. It logs in without a password.'],
   passkey_removed: ['Passkey removed', 'A passkey was removed.'],
+  sign_in_added: [
+    'Account connected',
+    'An account of the sign-in provider was connected. It logs in without a password.',
+  ],
   recovery_address: ['Recovery address changed', 'The recovery address of your account was changed or removed.'],
   recovery_codes: ['New recovery codes', 'The recovery codes of your account were replaced.'],
   second_factor_on: ['Second factor enabled', 'The second factor of your account was enabled.'],

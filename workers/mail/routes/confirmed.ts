@@ -13,6 +13,7 @@ import {
   readClient,
   readPasswordRule,
   recordFailedLogin,
+  refusePasswords,
   requireMailUser,
   type UserPrincipal,
   verifyPasskey,
@@ -29,7 +30,7 @@ import { authenticationResponseSchema } from '../../shared/web/passkey-json.ts';
 import { confirmSession } from '../accounts/credentials.ts';
 import { USER_ROUTE } from './route.ts';
 
-const CONFIRMED_MS = 10 * 60_000;
+export const CONFIRMED_MS = 10 * 60_000;
 
 const SESSION_ONLY = problem(403, 'session_only', 'This requires a session. App tokens are not accepted.');
 const CONFIRMATION_REQUIRED = problem(
@@ -104,6 +105,8 @@ async function checkConfirmation(
   user: UserPrincipal,
   given: Confirmation & { readonly password: string },
 ): Promise<Result<UserPrincipal, Problem>> {
+  const refused = refusePasswords(c.env);
+  if (refused !== null) return err(refused);
   const { userId, email, credentialId } = user;
   const now = createClock(c.env)();
   const guesser = { session: credentialId, client: readClient(c.req.raw.headers) };

@@ -14,6 +14,7 @@ import {
   hashPassword,
   publishRevocations,
   readClient,
+  refusePasswords,
   removeSecondFactor,
   toOtpAuthUrl,
 } from '../../identity/index.ts';
@@ -85,6 +86,8 @@ function addPasswordChange(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 204: { description: 'Changed' }, ...problemResponses(400, 401, 403, 429, 503) },
     }),
     async (c) => {
+      const refused = refusePasswords(c.env);
+      if (refused !== null) return sendProblem(c, refused);
       const { current_password, new_password, keep_tokens, since, ...given } = c.req.valid('json');
       const caller = await requireConfirmed(c, { ...given, password: given.password ?? current_password });
       if (!caller.ok) return sendProblem(c, caller.error);

@@ -1,6 +1,6 @@
 /** `/v1/auth/passkey`: login with a passkey, which needs neither a password nor a second factor. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { admitClient, beginPasskeyLogin, findSuspended, forgiveGuesses, verifyPasskey } from '../../identity/index.ts';
+import { admitClient, beginPasskeyLogin, findSuspension, forgiveGuesses, verifyPasskey } from '../../identity/index.ts';
 import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
@@ -15,7 +15,7 @@ import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { authenticationResponseSchema, requestOptionsSchema } from '../../shared/web/passkey-json.ts';
-import { ensureMailbox, SUSPENDED } from '../accounts/accounts.ts';
+import { ensureMailbox } from '../accounts/accounts.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
 import { continentOf } from '../bindings/mailbox.ts';
 import { sessionAnswerSchema } from '../schemas/account.ts';
@@ -66,7 +66,8 @@ export function addPasskeyLogin(api: OpenAPIHono<JsonApiEnv>): void {
       if (!user.ok) return sendProblem(c, user.error);
       const account = await createAccountStore(userDatabaseOf(c.env, user.value)).findAccount(user.value);
       if (!account) return sendProblem(c, problem(404, 'no_mailbox', 'This user has no mailbox.'));
-      if ((await findSuspended(c.env, [account.userId])).length > 0) return sendProblem(c, SUSPENDED);
+      const suspension = await findSuspension(c.env, account.userId);
+      if (suspension !== null) return sendProblem(c, suspension);
       await ensureMailbox(c.env, account, continentOf(c.req.raw));
       const id = account.userId;
       if (await forgiveGuesses(c.env, account.email, guesser, now)) {

@@ -5,6 +5,7 @@ import {
   createPasswordReset,
   mayReadMail,
   readClient,
+  refusePasswords,
   requireOperator,
   resetPassword,
 } from '../../identity/index.ts';
@@ -55,6 +56,8 @@ function addOperatorLink(api: OpenAPIHono<JsonApiEnv>): void {
     async (c) => {
       const caller = await requireOperator(c);
       if (!caller.ok) return sendProblem(c, caller.error);
+      const refused = refusePasswords(c.env);
+      if (refused !== null) return sendProblem(c, refused);
       const { user_id } = c.req.valid('param');
       const account = await createAccountStore(userDatabaseOf(c.env, user_id)).findAccount(user_id);
       if (!account) return sendProblem(c, problem(404, 'no_such_account', 'Mail account not found.'));
@@ -85,6 +88,8 @@ function addMailedSecrets(api: OpenAPIHono<JsonApiEnv>): void {
       responses: { 202: { description: 'Accepted, whatever the address' }, ...problemResponses(400, 429, 503) },
     }),
     async (c) => {
+      const refused = refusePasswords(c.env);
+      if (refused !== null) return sendProblem(c, refused);
       const { email } = c.req.valid('json');
       const now = createClock(c.env)();
       const origin = appOrigin(c.env, c.req.url);

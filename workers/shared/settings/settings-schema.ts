@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { isRegionList } from '../pure/nearest-locations.ts';
 import { choice, flag, hostname, httpUrl, number, optionalNumber, subset, text } from './setting-types.ts';
 import { mailSettings } from './settings-schema-mail.ts';
+import { signInSettings } from './settings-schema-sign-in.ts';
 
 export const PRODUCT_NAMES = ['storage', 'leaderboard', 'mail'] as const;
 export type ProductName = (typeof PRODUCT_NAMES)[number];
@@ -274,6 +275,7 @@ export const settingsSchema = z.object({
     meaning: 'Region of the objects of a new season (Durable Objects location hint). Empty: near the first request.',
   }),
   ...mailSettings,
+  ...signInSettings,
 });
 
 export type Settings = Readonly<z.output<typeof settingsSchema>>;

@@ -120,6 +120,10 @@ function* checkTogether(settings: Settings): Generator<SettingProblem> {
     yield { name: 'TURNSTILE_SECRET', message: 'is missing, but TURNSTILE_SITE_KEY is set' };
   if (siteKey === '' && turnstileSecret !== '')
     yield { name: 'TURNSTILE_SITE_KEY', message: 'is missing, but TURNSTILE_SECRET is set' };
+  if (settings.OIDC_ISSUER !== '' && settings.OIDC_CLIENT_ID === '')
+    yield { name: 'OIDC_CLIENT_ID', message: 'is missing, but OIDC_ISSUER is set' };
+  if (settings.ACCESS_ISSUER !== '' && settings.ACCESS_AUDIENCE === '')
+    yield { name: 'ACCESS_AUDIENCE', message: 'is missing, but ACCESS_ISSUER is set' };
   const { MAIL_TRANSPORT: transport, MAIL_TRANSPORT_USER: user, MAIL_TRANSPORT_PASSWORD: password } = settings;
   if (user !== '' && password === '')
     yield { name: 'MAIL_TRANSPORT_PASSWORD', message: 'is missing, but MAIL_TRANSPORT_USER is set' };

@@ -103,6 +103,10 @@ function toConfig(url: URL, env: Env): WebConfig {
     mail_domains: settings.MAIL_DOMAINS,
     registration: settings.REGISTRATION,
     turnstile_site_key: settings.TURNSTILE_SITE_KEY || null,
+    passwords: settings.PASSWORDS === 'on',
+    sign_in_with: settings.OIDC_ISSUER === '' ? null : settings.OIDC_NAME || new URL(settings.OIDC_ISSUER).host,
+    storage_sign_in: settings.OIDC_ISSUER !== '' && settings.OIDC_STORAGE_KEYS !== '',
+    access: settings.ACCESS_ISSUER !== '',
   };
 }
 

@@ -9,4 +9,12 @@ export interface WebConfig {
   registration: 'closed' | 'invite' | 'open';
   /** Site key of the Turnstile widget; null if Turnstile is not configured. */
   turnstile_site_key: string | null;
+  /** Whether passwords log in. */
+  passwords: boolean;
+  /** Name of the OpenID Connect provider, for its button; null if none is configured. */
+  sign_in_with: string | null;
+  /** Whether the provider's groups give temporary keys of storage. */
+  storage_sign_in: boolean;
+  /** Whether Cloudflare Access signs in. */
+  access: boolean;
 }

@@ -190,6 +190,7 @@ async function furnishMailbox(world: World): Promise<Record<string, string>> {
     bucket: 'alice-private',
     season: new Date().toISOString().slice(0, 7),
     passkey_id: 'cGFzc2tleQ',
+    sign_in_id: 'any',
     name: 'any',
     collector: 'mail',
     operator_id: 'any',

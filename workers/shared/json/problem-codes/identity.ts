@@ -43,6 +43,52 @@ export const IDENTITY_CODES = {
     meaning: 'The code is wrong or was used before.',
     action: 'Wait for the next code, and check the clock of the device.',
   },
+  sign_in_failed: {
+    statuses: [400, 401],
+    meaning:
+      'The provider refused, or its answer is not valid: wrong issuer, audience, nonce, key or time, or another browser began the sign-in.',
+    action: 'Start the sign-in again.',
+  },
+  sign_in_expired: {
+    statuses: [401],
+    meaning: 'The sign-in was not finished in time, or was finished before.',
+    action: 'Start the sign-in again.',
+  },
+  sign_in_unknown: {
+    statuses: [403],
+    meaning: 'No account belongs to this account of the provider, and none may be made for it.',
+    action: 'Ask the operator, or log in otherwise and connect it in the settings.',
+  },
+  sign_in_taken: {
+    statuses: [409],
+    meaning: 'This account of the provider belongs to an account, or the account has another one of this provider.',
+    action: 'Disconnect the other one first.',
+  },
+  sign_in_again: {
+    statuses: [403],
+    meaning: 'The provider did not confirm the account any more, so everything of it stopped.',
+    action: 'Sign in with the account of the provider.',
+  },
+  no_role: {
+    statuses: [403],
+    meaning: 'The provider names no role of an operator, or no right on storage, for this account.',
+    action: 'Ask the administrator of the provider.',
+  },
+  passwords_off: {
+    statuses: [403],
+    meaning: 'Passwords do not log in here (`PASSWORDS`).',
+    action: 'Sign in with the account of the provider, or with a passkey.',
+  },
+  oidc_off: {
+    statuses: [404],
+    meaning: 'No such provider is configured (`OIDC_ISSUER`, `ACCESS_ISSUER`).',
+    action: 'Log in otherwise.',
+  },
+  provider_unavailable: {
+    statuses: [503],
+    meaning: 'The provider does not answer, or its answer is not valid.',
+    action: 'Retry later.',
+  },
   invite_required: {
     statuses: [403],
     meaning: 'Registration needs an invitation that was not used.',
