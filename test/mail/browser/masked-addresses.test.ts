@@ -27,7 +27,7 @@ describe.skipIf(!hasChromium)('an address to give away', () => {
     await page.goto(`${server.url}/_/mail#/settings/profile`);
     const card = page.getByRole('region', { name: 'Addresses to give away' });
     await card.getByLabel('Where you give it').fill('Running shoes');
-    await card.getByRole('button', { name: 'Make an address' }).click();
+    await card.getByRole('button', { name: 'Make one' }).click();
     const item = card.getByRole('listitem').filter({ hasText: 'Running shoes' });
     await item.waitFor();
     await expectAccessible(page);

@@ -121,6 +121,9 @@ it('shows these codes to a connection that may read them', async () => {
   }
 });
 
+/** A hit of a search. The drafts of the obedient agent quote ids in their text. */
+const hit = (id: string) => new RegExp(`^message ${id} `, 'm');
+
 it('tells no code by which searches find a mail', async () => {
   await using agent = await connectAgent(server, await makeAgentToken(server, ann, ['mail:read']));
   for (const [{ secret, subject }, id] of ids) {
@@ -134,10 +137,10 @@ it('tells no code by which searches find a mail', async () => {
       `from:${start}*`,
       `zzzz OR ${start}*`,
     ])
-      expect(await agent.call('search', { query, limit: 20 }), `${subject} ${query}`).not.toContain(id);
+      expect(await agent.call('search', { query, limit: 20 }), `${subject} ${query}`).not.toMatch(hit(id));
     const [without, other] = await Promise.all(
       [`-${start}*`, '-qqq*'].map((query) => agent.call('search', { query, limit: 20 })),
     );
-    expect(without?.includes(id), subject).toBe(other?.includes(id));
+    expect(hit(id).test(without ?? ''), subject).toBe(hit(id).test(other ?? ''));
   }
 }, 120_000);

@@ -4,7 +4,7 @@ export const enMasked = {
   text: 'Give each shop or list an address of its own. It holds nothing of your name, mail to it shows your note, and one click ends it: later mail is refused.',
   note: 'Where you give it',
   noteHint: 'Where? Such as “Running shoes shop”',
-  make: 'Make an address',
+  make: 'Make one',
   copy: 'Copy',
   copied: '{email} was copied.',
   made: '{email} was made.',

@@ -10,7 +10,7 @@ const INVISIBLE =
 /** @returns visible text with line ends as LF and at most two empty lines in a row. */
 export const toVisibleText = (text: string): string =>
   text
-    .replace(/\r\n?/g, '\n')
+    .replace(/\r\n?|[\u2028\u2029\u0085\v\f]/g, '\n')
     .replace(/\t/g, ' ')
     .split('\n')
     .map((line) => line.replace(INVISIBLE, '').trimEnd())
