@@ -347,7 +347,7 @@ export interface AuditEntry {
 }
 
 export interface Collector {
-  collector: "mail" | "storage" | "leaderboard" | "directory";
+  collector: "mail" | "storage" | "leaderboard" | "directory" | "s3-location";
   /** For the collector `directory`: number n of the `DIRECTORY_n` that has its row. Otherwise 0 */
   database: number;
   round: number;
@@ -409,6 +409,71 @@ export interface LocationRefill {
    * @default 60
    */
   max_seconds?: number;
+}
+
+export interface S3LocationCopyReport {
+  /** The S3 location has everything that is older than this */
+  through: string | null;
+  scanned: number;
+  copied: number;
+  copied_bytes: number;
+  failed: number;
+  /** False if the pass has to go on, or another run has it */
+  finished: boolean;
+}
+
+export interface S3LocationCopy {
+  /**
+   * @min 1
+   * @max 300
+   * @default 60
+   */
+  max_seconds?: number;
+}
+
+export interface RescueReport {
+  scanned: number;
+  copied: number;
+  copied_bytes: number;
+  /** Objects that did not arrive or do not match their MD5; the log names them */
+  failed: number;
+  /** Objects that had been deleted, or are later than `until` */
+  left_out: number;
+  next_cursor: string | null;
+}
+
+export interface Rescue {
+  /**
+   * `next_cursor` of the answer before
+   * @maxLength 1100
+   * @default ""
+   */
+  cursor?: string;
+  /**
+   * Copies only keys before this one, so that several ranges can be copied at a time
+   * @maxLength 1100
+   * @default ""
+   */
+  before?: string;
+  /**
+   * Rescues the state at this time. Default: the newest
+   * @format date-time
+   */
+  until?: string;
+  /**
+   * @min 1
+   * @max 300
+   * @default 60
+   */
+  max_seconds?: number;
+}
+
+export interface RescueEnd {
+  /**
+   * This installation writes to the S3 location from now on. Only if the one that wrote it is gone
+   * @default false
+   */
+  take_over?: boolean;
 }
 
 export interface MetricsHistory {
@@ -4047,6 +4112,7 @@ export namespace V1 {
         | "forward_target.delete"
         | "invite.create"
         | "locations.refill"
+        | "locations.rescue"
         | "login.failed"
         | "login.new_place"
         | "login.second_factor_failed"
@@ -4164,7 +4230,12 @@ export namespace V1 {
    */
   export namespace AcknowledgeCollector {
     export type RequestParams = {
-      collector: "mail" | "storage" | "leaderboard" | "directory";
+      collector:
+        | "mail"
+        | "storage"
+        | "leaderboard"
+        | "directory"
+        | "s3-location";
     };
     export type RequestQuery = {};
     export type RequestBody = CollectorAcknowledgement;
@@ -4186,6 +4257,54 @@ export namespace V1 {
     export type RequestBody = LocationRefill;
     export type RequestHeaders = {};
     export type ResponseBody = LocationRefillReport;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name CopyToS3Location
+   * @summary Copy to the S3 location now, as cron does each minute
+   * @request POST:/v1/locations/s3/copy
+   * @secure
+   */
+  export namespace CopyToS3Location {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = S3LocationCopy;
+    export type RequestHeaders = {};
+    export type ResponseBody = S3LocationCopyReport;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name RescueFromS3Location
+   * @summary Fill the first R2 bucket of an empty installation
+   * @request POST:/v1/locations/s3/rescue
+   * @secure
+   */
+  export namespace RescueFromS3Location {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = Rescue;
+    export type RequestHeaders = {};
+    export type ResponseBody = RescueReport;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name EndRescue
+   * @summary End a rescue, after the rebuilds
+   * @request POST:/v1/locations/s3/rescue/end
+   * @secure
+   */
+  export namespace EndRescue {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = RescueEnd;
+    export type RequestHeaders = {};
+    export type ResponseBody = void;
   }
 
   /**

@@ -34,6 +34,7 @@ import {
   refuseForeignConsumers,
   refuseOtherJurisdiction,
 } from './resources.ts';
+import { refuseUnableS3Location } from './s3-location-probe.ts';
 import { listMissingSecrets, prepareSecrets, requireSecretsOfCi, withSecretsFile } from './secrets.ts';
 import { type DeploySettings, readDeploySettings, readEnvFile, settingFilesOf } from './settings.ts';
 import { teardown } from './teardown.ts';
@@ -267,6 +268,7 @@ async function main(): Promise<void> {
     const { isDryRun } = options;
     return teardown(account, plan, resources, { isDryRun, isTerminal, given: environment.TEARDOWN });
   }
+  await refuseUnableS3Location(settings);
   refuseForeignConsumers(plan, resources);
   refuseOtherJurisdiction(plan, resources);
   if (isCi) requireSecretsOfCi(resources.secrets);

@@ -8,6 +8,7 @@ import { createAuditApi } from './operators/audit-routes.ts';
 import { collectorsApi } from './operators/collector-routes.ts';
 import { createMetricsApi } from './operators/metrics-routes.ts';
 import { createOperatorApi } from './operators/operator-routes.ts';
+import { createS3LocationApi } from './operators/s3-location-routes.ts';
 import { createSignInApi } from './sign-in/sign-in-routes.ts';
 
 export { findOperator };
@@ -20,6 +21,7 @@ export function createApi({ secrets, readGauges }: AllProducts): OpenAPIHono<Jso
     createSignInApi(),
     createAuditApi(),
     collectorsApi,
+    createS3LocationApi(),
     createMetricsApi(readGauges),
   ];
   for (const part of parts) api.route('/', part);

@@ -1,8 +1,9 @@
 /** Passes cron runs and queue messages to the products that are served, and loads only their background work. */
 import { findersOf, isServed, type Product } from './product.ts';
+import { isAwaitingRescue } from './s3-location/pass.ts';
 import { unguardedEnv } from './stores/guarded-database.ts';
 import { judgeStores } from './stores/health-verdict.ts';
-import { logError } from './telemetry/log.ts';
+import { logError, logInfo } from './telemetry/log.ts';
 
 /** Runs the cron work of the products that are served. If one fails, the others still run. */
 export async function runSchedules(
@@ -17,6 +18,8 @@ export async function runSchedules(
   await judgeStores(unguardedEnv(env), findersOf(work)).catch((error: unknown) =>
     logError('schedule_failed', error, { product: 'health' }),
   );
+  // An empty installation that waits for a rescue must not write ids of its own to the locations.
+  if (await isAwaitingRescue(unguardedEnv(env))) return void logInfo('rescue_awaited', {});
   for (const product of served) {
     const { schedules = {} } = await product.work();
     for (const [name, run] of Object.entries(schedules))

@@ -45,12 +45,13 @@ export class World {
     this.server = server;
   }
 
-  static async open(): Promise<World> {
+  /** @param more further settings of the server. */
+  static async open(more: Readonly<Record<string, string>> = {}): Promise<World> {
     const lastMonth = new Date();
     lastMonth.setUTCDate(1);
     lastMonth.setUTCHours(0, 0, 0, 0);
     const offset = Math.round((lastMonth.getTime() - 600_000 - Date.now()) / 1000);
-    const vars = { LEADERBOARD_SHARDS: String(SHARDS), MAIL_HOLD_SECONDS: '0' };
+    const vars = { LEADERBOARD_SHARDS: String(SHARDS), MAIL_HOLD_SECONDS: '0', ...more };
     const server = await startServer({ objectShards: 2, vars: { ...vars, CLOCK_OFFSET_SECONDS: String(offset) } });
     const world = new World(server);
     await world.#fillPastSeason(new Date(lastMonth.getTime() - 600_000).toISOString().slice(0, 7));
@@ -184,6 +185,29 @@ export class World {
       found.push(sha256(new Uint8Array(await answer.arrayBuffer())));
     }
     return found.sort();
+  }
+
+  /** Erases players of each shard of the live season, so that each writes its copy a minute later. */
+  async copyBoards(): Promise<void> {
+    await this.postScores('erased', 40);
+    for (let i = 0; i < 40; i++)
+      expect((await this.server.call('DELETE', `/v1/scores/erased-${i}`)).status).toBeLessThan(300);
+    await expect.poll(async () => (await this.listLive()).length).toBe(PLAYERS);
+    this.#liveCsv = (await this.listLive()).join();
+  }
+
+  /** Removes every store of the server, which was killed. Only its secrets stay. */
+  loseAll(): void {
+    const kept = new Set(['dev.vars', 'server.log']);
+    for (const name of readdirSync(this.server.directory))
+      if (!kept.has(name)) rmSync(join(this.server.directory, name), { recursive: true });
+  }
+
+  /** Reads up to when the S3 location has everything, from the database of a server that was killed. */
+  readThrough(): number {
+    const sql = "SELECT cursor FROM collector WHERE name = 's3-location'";
+    const [row] = this.#query(this.directoryFile()[0] ?? '', sql);
+    return JSON.parse(row?.cursor ?? '{}').through ?? 0;
   }
 
   /** Writes the snapshots, then objects that only the journals have. */

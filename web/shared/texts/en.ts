@@ -189,6 +189,7 @@ export const en: Texts = {
     database_empty: 'The database is empty. Rebuild it instead.',
     directory_older: 'The database DIRECTORY was put back too. Replay its journal first.',
     not_empty: 'Only an empty database can be rebuilt.',
+    no_s3_location: 'No S3 location is set.',
     upgrade_pending: 'The service is being upgraded. Try again in a few minutes.',
     bookmark_refused: 'There is no state of the mailbox at that time.',
     replay_first: 'The mailbox was put back already. Replay it first.',

@@ -69,6 +69,7 @@ export const AUDIT_ACTIONS = [
   'forward_target.delete',
   'invite.create',
   'locations.refill',
+  'locations.rescue',
   'login.failed',
   'login.new_place',
   'login.second_factor_failed',

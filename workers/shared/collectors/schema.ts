@@ -3,7 +3,7 @@ import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Collectors: the progress of each one's round, and its alarm. */
 export const collector = sqliteTable('collector', {
-  /** Name of the collector: `mail`, `storage`, `leaderboard` or `directory`. */
+  /** Name of the collector: `mail`, `storage`, `leaderboard`, `directory` or `s3-location`. */
   name: text('name').primaryKey(),
   /** Number of the current round. A round is one scan of all keys of the collector. */
   round: integer('round').notNull().default(1),

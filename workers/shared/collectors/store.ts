@@ -5,8 +5,8 @@ import { allDatabaseNumbers } from '../stores/directories.ts';
 import { logError } from '../telemetry/log.ts';
 import { collector, orphan } from './schema.ts';
 
-export type CollectorName = 'mail' | 'storage' | 'leaderboard' | 'directory';
-export const COLLECTOR_NAMES: readonly CollectorName[] = ['mail', 'storage', 'leaderboard', 'directory'];
+export type CollectorName = 'mail' | 'storage' | 'leaderboard' | 'directory' | 's3-location';
+export const COLLECTOR_NAMES: readonly CollectorName[] = ['mail', 'storage', 'leaderboard', 'directory', 's3-location'];
 
 export interface Collector {
   readonly name: CollectorName;

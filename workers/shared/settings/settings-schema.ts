@@ -18,6 +18,7 @@ const REQUESTS_PER_PERIOD = { unit: 'requests', min: 1, max: 1_000_000_000 };
 
 const isMasterKey = (value: string): boolean =>
   /^[A-Za-z0-9+/_-]+=*$/.test(value) && Buffer.from(value, 'base64').length === 32;
+const isS3Url = (value: string): boolean => /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[\w.-]+)*\/?$/.test(value);
 const isToken = (value: string): boolean => /^[\x21-\x7e]+$/.test(value);
 const isHeaderName = (value: string): boolean => /^[!#$%&'*+.^`|~\w-]+$/.test(value);
 
@@ -231,6 +232,42 @@ export const settingsSchema = z.object({
     fallback: 'every location',
     meaning:
       'Locations that must have the bytes of an upload before it is acknowledged. Missing copies are made in the background. At most the number of bound locations.',
+  }),
+  S3_LOCATION: text(
+    {
+      group: 'Storage',
+      meaning:
+        'Bucket of another provider, and a prefix in it, that gets a copy of everything in the locations. Empty: there is none.',
+    },
+    's3://bucket or s3://bucket/prefix',
+    isS3Url,
+  ),
+  S3_LOCATION_ENDPOINT: httpUrl({
+    group: 'Storage',
+    meaning: 'S3 endpoint of S3_LOCATION, such as `https://s3.eu-central-1.amazonaws.com`.',
+  }),
+  S3_LOCATION_REGION: text(
+    { group: 'Storage', fallback: 'us-east-1', meaning: 'Region in the signatures of requests to S3_LOCATION.' },
+    'letters, digits and dashes',
+    (value) => /^[\w-]{1,64}$/.test(value),
+  ),
+  S3_LOCATION_KEY_ID: text(
+    { group: 'Storage', isSecret: true, meaning: 'Access key of S3_LOCATION.' },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  S3_LOCATION_SECRET: text(
+    { group: 'Storage', isSecret: true, meaning: 'Secret of the access key of S3_LOCATION.' },
+    'printable ASCII characters without spaces',
+    isToken,
+  ),
+  S3_LOCATION_DELETE_DAYS: number({
+    group: 'Storage',
+    unit: 'days',
+    min: 1,
+    max: 3_650,
+    fallback: 30,
+    meaning: 'Days for which S3_LOCATION keeps what the other locations deleted.',
   }),
   LOCATION_REGIONS: text(
     {

@@ -70,8 +70,13 @@ export const STORAGE_CODES = {
   },
   not_empty: {
     statuses: [409],
-    meaning: 'Only an empty database can be rebuilt.',
+    meaning: 'Only an empty database can be rebuilt, and only an empty installation can be rescued into.',
     action: 'Bind a new, empty database and apply the migrations.',
+  },
+  no_s3_location: {
+    statuses: [409],
+    meaning: 'The deployment has no S3 location, or the location has no id of an installation.',
+    action: 'Set `S3_LOCATION`, `S3_LOCATION_ENDPOINT` and both parts of the credential.',
   },
   snapshot_refused: {
     statuses: [409],
