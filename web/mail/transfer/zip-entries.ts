@@ -2,6 +2,10 @@
  * Reads the entries of a zip archive without unpacking it as a whole: the directory at its end, then one entry as a stream
  * (APPNOTE.TXT 6.3.10 §4.3, with Zip64). Archives of Google Takeout have many gigabytes.
  */
+import { fill } from '../../shared/texts/index.ts';
+import { mailSettingsTexts } from '../../shared/texts/mail-settings.ts';
+
+const t = mailSettingsTexts.transfer.archive;
 const END = 0x06054b50;
 const END_64 = 0x06064b50;
 const END_64_LOCATOR = 0x07064b50;
@@ -33,13 +37,13 @@ const readView = async (blob: Blob): Promise<DataView> => new DataView(await blo
 /** @returns the files of an archive, without folders. @throws ZipError if it is no archive, or damaged. */
 export async function listZipEntries(file: Blob): Promise<ZipEntry[]> {
   const { offset, size } = await findDirectory(file);
-  if (size > DIRECTORY_BYTES_MAX || offset + size > file.size) throw new ZipError('The archive is damaged.');
+  if (size > DIRECTORY_BYTES_MAX || offset + size > file.size) throw new ZipError(t.damaged);
   const view = await readView(file.slice(offset, offset + size));
   const entries: ZipEntry[] = [];
   for (let at = 0; at + ENTRY_BYTES <= view.byteLength && view.getUint32(at, true) === ENTRY; ) {
     const lengths = [28, 30, 32].map((field) => view.getUint16(at + field, true));
     const [nameLength = 0, extraLength = 0, commentLength = 0] = lengths;
-    if (at + ENTRY_BYTES + nameLength + extraLength > view.byteLength) throw new ZipError('The archive is damaged.');
+    if (at + ENTRY_BYTES + nameLength + extraLength > view.byteLength) throw new ZipError(t.damaged);
     const name = new TextDecoder().decode(new Uint8Array(view.buffer, at + ENTRY_BYTES, nameLength));
     if (!name.endsWith('/')) entries.push(toEntry(file, view, at, name));
     at += ENTRY_BYTES + nameLength + extraLength + commentLength;
@@ -53,14 +57,14 @@ async function findDirectory(file: Blob): Promise<{ offset: number; size: number
   const tail = await readView(file.slice(start));
   let at = tail.byteLength - END_BYTES;
   while (at >= 0 && tail.getUint32(at, true) !== END) at -= 1;
-  if (at < 0) throw new ZipError('This is not a zip archive, or its end is missing.');
+  if (at < 0) throw new ZipError(t.noArchive);
   const size = tail.getUint32(at + 12, true);
   const offset = tail.getUint32(at + 16, true);
   const locator = at - 20;
   if (locator < 0 || tail.getUint32(locator, true) !== END_64_LOCATOR) return { offset, size };
   const end64 = Number(tail.getBigUint64(locator + 8, true));
   const view = await readView(file.slice(end64, end64 + 56));
-  if (view.byteLength < 56 || view.getUint32(0, true) !== END_64) throw new ZipError('The archive is damaged.');
+  if (view.byteLength < 56 || view.getUint32(0, true) !== END_64) throw new ZipError(t.damaged);
   return { size: Number(view.getBigUint64(40, true)), offset: Number(view.getBigUint64(48, true)) };
 }
 
@@ -76,11 +80,10 @@ function toEntry(file: Blob, view: DataView, at: number, name: string): ZipEntry
     name,
     size,
     async open() {
-      if (isEncrypted || (method !== STORED && method !== DEFLATED))
-        throw new ZipError(`“${name}” is encrypted, or packed in a way that browsers cannot unpack.`);
+      if (isEncrypted || (method !== STORED && method !== DEFLATED)) throw new ZipError(fill(t.cannotUnpack, { name }));
       const local = await readView(file.slice(offset, offset + LOCAL_ENTRY_BYTES));
       if (local.byteLength < LOCAL_ENTRY_BYTES || local.getUint32(0, true) !== LOCAL_ENTRY)
-        throw new ZipError('The archive is damaged.');
+        throw new ZipError(t.damaged);
       const begin = offset + LOCAL_ENTRY_BYTES + local.getUint16(26, true) + local.getUint16(28, true);
       const bytes = file.slice(begin, begin + packedSize).stream();
       return method === STORED ? bytes : bytes.pipeThrough(new DecompressionStream('deflate-raw'));

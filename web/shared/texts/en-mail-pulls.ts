@@ -1,6 +1,13 @@
 /** English texts of Settings, Import: mail from another mailbox. Words in braces are replaced. */
 const WITH_APP_PASSWORD = 'It refuses your own password. Create an app password there, and use that.';
 
+/** Why an archive cannot be imported. */
+export const enArchive = {
+  damaged: 'The archive is damaged.',
+  noArchive: 'This is not a zip archive, or its end is missing.',
+  cannotUnpack: '“{name}” is encrypted, or packed in a way that browsers cannot unpack.',
+};
+
 export const enMailPulls = {
   title: 'From another mailbox',
   text: 'Fetches all folders of your old mailbox, then what is new every 15 minutes, until you end it or for 30 days. The old mailbox is only read.',

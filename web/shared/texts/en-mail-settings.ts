@@ -2,7 +2,7 @@
 
 import { enAgents } from './en-agents.ts';
 import { enMailPrograms } from './en-mail-programs.ts';
-import { enMailPulls } from './en-mail-pulls.ts';
+import { enArchive, enMailPulls } from './en-mail-pulls.ts';
 import { enMasked } from './en-masked.ts';
 import type { Forms } from './forms.ts';
 
@@ -323,6 +323,7 @@ export const enMailSettings = {
       overQuota: 'the mailbox is full',
       noFolder: 'the folder was deleted',
     },
+    archive: enArchive,
     result: '{imported} of {messages} imported.',
     exported: '{messages}, {size}.',
     exportedPart: '{messages}, {size}. {expected} were expected. Try again.',
