@@ -23,6 +23,7 @@ const page = (keys: readonly (string | ListedObject)[], isLast = true): ListedPa
   objects: keys.map((key) => (typeof key === 'string' ? object(key) : key)),
   isLast,
 });
+const keysOf = (objects: readonly ListedObject[]): string[] => objects.map(({ key }) => key);
 const EMPTY = page([]);
 const pass = { ...beginPass(parsePass(''), NOW), range: 1 };
 const decide = (here: readonly (string | ListedObject)[], there: ListedPage = EMPTY, deletions: ListedPage = EMPTY) =>
@@ -31,13 +32,13 @@ const decide = (here: readonly (string | ListedObject)[], there: ListedPage = EM
 describe('a page', () => {
   it('copies what the S3 location lacks from any location, without markers and the probe of health', () => {
     const lists = [page(['mail/a', 'health']), page(['mail/b', 'missing/0/mail/b'])];
-    expect(decidePage(pass, lists, EMPTY, EMPTY).copies).toEqual(['mail/a', 'mail/b']);
+    expect(keysOf(decidePage(pass, lists, EMPTY, EMPTY).copies)).toEqual(['mail/a', 'mail/b']);
   });
 
   it('compares only up to the end of the shortest list', () => {
     const there = page(['mail/a', 'mail/b'], false);
     const { copies, gone, last } = decide(['mail/a', 'mail/c'], there);
-    expect([copies, gone, last]).toEqual([[], [{ key: 'mail/b', deletedAt: null }], 'mail/b']);
+    expect([keysOf(copies), gone, last]).toEqual([[], [{ key: 'mail/b', deletedAt: null }], 'mail/b']);
   });
 
   it('copies again what changed, also if the server has ETags of its own', () => {
@@ -48,7 +49,7 @@ describe('a page', () => {
       object('owners/b', { ...own, storedAt: NOW }),
       object('owners/c', { storedAt: NOW }),
     ]);
-    expect(decide(here, there).copies).toEqual(['owners/a', 'owners/c']);
+    expect(keysOf(decide(here, there).copies)).toEqual(['owners/a', 'owners/c']);
   });
 
   it('reports when a deletion was recorded, and keys that are there again', () => {
@@ -66,6 +67,15 @@ it('stops before it records that most objects are gone, unless an operator allow
   expect(findTooManyDeletions({ ...pass, scanned: 100_000, deletions: 20_001 }, 0)).not.toBeNull();
 });
 
+it('leaves blobs of its own time to the next pass, by the oldest copy in R2', () => {
+  const young = { storedAt: NOW + 1 };
+  const lists = [
+    page([object('blobs/a', young), object('blobs/b', young)]),
+    page(['blobs/a', object('blobs/b', young)]),
+  ];
+  expect(keysOf(decidePage({ ...pass, range: 0 }, lists, EMPTY, EMPTY).copies)).toEqual(['blobs/a']);
+});
+
 describe('the order of a pass', () => {
   it('copies bytes, then manifests, then journals, each only if older than the pass', () => {
     const young = { storedAt: NOW };
@@ -81,7 +91,7 @@ describe('the order of a pass', () => {
     ];
     const copied = RANGES.map(([from], range) => {
       const after = keys.map((key) => (typeof key === 'string' ? object(key) : key)).filter(({ key }) => key > from);
-      return decidePage({ ...pass, range }, [page(after)], EMPTY, EMPTY).copies;
+      return keysOf(decidePage({ ...pass, range }, [page(after)], EMPTY, EMPTY).copies);
     });
     expect(copied).toEqual([
       ['blobs/1'],

@@ -24,15 +24,23 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const REFUSED = problem(400, 'sign_in_failed', 'The log-out token is not valid.');
 
 /**
- * Ends the sessions of the account that a log-out token names.
+ * Ends the sessions of the account that a log-out token names. The id of the token is noted last, so that the provider can send it again
+ * if the ending failed.
  * @returns the rows of the account, whose check is due now.
  */
 export async function logOut(env: Env, token: string, now: number): Promise<Result<readonly SignInRow[], Problem>> {
-  const subject = await readLogOut(env, token, now);
-  if (!subject.ok) return subject;
-  if (subject.value === null) return ok([]);
+  const read = await readLogOut(env, token, now);
+  if (!read.ok) return read;
+  const { subject, idSha256 } = read.value;
+  const rows = subject === null ? [] : await endSessionsOf(env, subject, now);
+  const used = { secretSha256: idSha256, purpose: 'provider_log_out', userId: null, detail: null };
+  await createRecoveryStore(env.DIRECTORY).insertSecret({ ...used, expiresAt: now + USED_AGE_MS });
+  return ok(rows);
+}
+
+async function endSessionsOf(env: Env, subject: string, now: number): Promise<readonly SignInRow[]> {
   const store = createSignInStore(env.DIRECTORY);
-  const rows = await store.listOfSubject(settingsOf(env).OIDC_ISSUER, subject.value);
+  const rows = await store.listOfSubject(settingsOf(env).OIDC_ISSUER, subject);
   for (const row of rows) {
     // The schedule checks the account within a minute, if the check after this answer does not.
     const checkAt = row.checkAt === null ? null : now;
@@ -43,11 +51,17 @@ export async function logOut(env: Env, token: string, now: number): Promise<Resu
     const entry = { at: now, id: crypto.randomUUID(), action: 'sign_in.log_out', target, details: {} } as const;
     await recordSystemAudit(row.kind === 'user' ? userDatabaseOf(env, row.ownerId) : env.DIRECTORY, entry);
   }
-  return store.listOfSubject(settingsOf(env).OIDC_ISSUER, subject.value).then(ok);
+  return store.listOfSubject(settingsOf(env).OIDC_ISSUER, subject);
 }
 
-/** Validates a log-out token (§2.6). @returns the subject that it names; null for an unknown session. */
-async function readLogOut(env: Env, token: string, now: number): Promise<Result<string | null, Problem>> {
+interface LogOut {
+  /** The account that the token names; null for an unknown session. */
+  readonly subject: string | null;
+  readonly idSha256: string;
+}
+
+/** Validates a log-out token (§2.6) that was not accepted before. */
+async function readLogOut(env: Env, token: string, now: number): Promise<Result<LogOut, Problem>> {
   const provider = await openProvider(env, now);
   if (!provider.ok) return provider;
   const { server, client } = provider.value;
@@ -59,14 +73,9 @@ async function readLogOut(env: Env, token: string, now: number): Promise<Result<
   // With a nonce it could be an ID token (§2.4).
   if (!isLogOut || nonce !== undefined || typeof jti !== 'string' || jti === '') return err(REFUSED);
   if (typeof sub !== 'string' && typeof sid !== 'string') return err(REFUSED);
-  if (!(await takeId(env, jti, now))) return err(REFUSED);
-  if (typeof sub === 'string') return ok(sub);
-  return ok(await createProviderSessionStore(env.DIRECTORY).findSubject(server.issuer, String(sid), now));
-}
-
-/** Notes the id of a log-out token. @returns false if it was accepted before. */
-async function takeId(env: Env, jti: string, now: number): Promise<boolean> {
-  const secretSha256 = hashSecret('provider_log_out', jti);
-  const row = { secretSha256, purpose: 'provider_log_out', userId: null, detail: null, expiresAt: now + USED_AGE_MS };
-  return createRecoveryStore(env.DIRECTORY).insertSecret(row);
+  const idSha256 = hashSecret('provider_log_out', jti);
+  if ((await createRecoveryStore(env.DIRECTORY).findSecret([idSha256], now)) !== null) return err(REFUSED);
+  if (typeof sub === 'string') return ok({ subject: sub, idSha256 });
+  const subject = await createProviderSessionStore(env.DIRECTORY).findSubject(server.issuer, String(sid), now);
+  return ok({ subject, idSha256 });
 }

@@ -142,7 +142,7 @@ export class S3Location {
    */
   async put(
     key: string,
-    body: ReadableStream | string,
+    body: ReadableStream | ArrayBuffer | string,
     options: { readonly md5?: string | null; readonly description?: string; readonly onlyIfNew?: boolean } = {},
   ): Promise<boolean> {
     const { md5 = null, description, onlyIfNew } = options;
@@ -152,7 +152,7 @@ export class S3Location {
       ...(description === undefined ? {} : { [DESCRIPTION]: description }),
       ...(onlyIfNew ? { 'if-none-match': '*' } : {}),
     };
-    const timeoutMs = typeof body === 'string' ? REQUEST_MS : TRANSFER_MS;
+    const timeoutMs = body instanceof ReadableStream ? TRANSFER_MS : REQUEST_MS;
     const answer = await this.#send('a write', this.#pathOf(key), { method: 'PUT', headers, body, timeoutMs });
     const text = await answer.text();
     if (answer.status === 412 && onlyIfNew) return false;
@@ -161,7 +161,7 @@ export class S3Location {
   }
 
   /** Stores an R2 object with its description. */
-  async putDescribed(key: string, body: ReadableStream, description: Description): Promise<void> {
+  async putDescribed(key: string, body: ReadableStream | ArrayBuffer, description: Description): Promise<void> {
     const text = Buffer.from(JSON.stringify(description)).toString('base64url');
     const isAside = text.length > DESCRIPTION_HEADER_BYTES_MAX;
     if (isAside) await this.put(`${OWN_PREFIX}description/${key}`, text);

@@ -34,6 +34,8 @@ export const RANGES: readonly (readonly [from: string, to: string, what: What])[
 const IS_LOCAL = /^(?:missing\/|health$)/;
 /** The last file of a snapshot, of an archive, and of the copy of a shard of a board. It names the others. */
 const IS_MANIFEST = /\/(?:manifest\.json(?:\.gz)?|copy\.json)$/;
+/** Blobs never change. */
+const isBlob = ({ key }: Pick<ListedObject, 'key'>): boolean => key.startsWith('blobs/');
 /** Clocks of R2 and the S3 location may differ by this. */
 const SKEW_MS = 300_000;
 
@@ -60,8 +62,7 @@ export const beginPass = ({ through }: Pass, now: number): Pass => ({
 });
 
 export interface PageDecision {
-  /** Keys to copy. */
-  readonly copies: readonly string[];
+  readonly copies: readonly ListedObject[];
   /** Keys of the S3 location that R2 did not list, and when their deletion was recorded. */
   readonly gone: readonly { readonly key: string; readonly deletedAt: number | null }[];
   /** Keys whose deletion is recorded although R2 has them. */
@@ -87,14 +88,18 @@ export function decidePage(
   const isIn = ({ key }: ListedObject) => (last === null || key <= last) && (to === '' || key < to);
   const here = new Map<string, ListedObject>();
   for (const { objects } of locations)
-    for (const object of objects) if (isIn(object) && !here.has(object.key)) here.set(object.key, object);
+    for (const object of objects) {
+      const known = here.get(object.key);
+      const isOlderBlob = known !== undefined && isBlob(object) && object.storedAt < known.storedAt;
+      if (isIn(object) && (known === undefined || isOlderBlob)) here.set(object.key, object);
+    }
   const there = new Map(outside.objects.filter(isIn).map((object) => [object.key, object]));
   const deleted = new Map(deletions.objects.filter(isIn).map((object) => [object.key, object.storedAt]));
   const isOver = last === null || (to !== '' && last >= to);
   return {
-    copies: [...here.values()]
-      .filter((object) => isCopied(object, what, pass.startedAt) && !isSame(object, there.get(object.key)))
-      .map(({ key }) => key),
+    copies: [...here.values()].filter(
+      (object) => isCopied(object, what, pass.startedAt) && !isSame(object, there.get(object.key)),
+    ),
     gone:
       what === 'manifests'
         ? []
@@ -134,15 +139,16 @@ function findLast(pages: readonly ListedPage[]): string | null {
 
 function isCopied({ key, storedAt }: ListedObject, what: What, startedAt: number): boolean {
   if (IS_LOCAL.test(key)) return false;
-  if (what === 'bytes') return !IS_MANIFEST.test(key);
+  // Blobs of the time of the pass are left to the next one. Otherwise a pass would not end while more is uploaded than it copies.
+  if (what === 'bytes') return !IS_MANIFEST.test(key) && (storedAt < startedAt || !isBlob({ key }));
   return storedAt < startedAt && (what === 'journals' || IS_MANIFEST.test(key));
 }
 
 /**
- * Whether the S3 location has the same object. Equal ETags are equal bytes. Blobs never change. Of other keys with an ETag that is not an
+ * Whether the S3 location has the same object. Equal ETags are equal bytes. Of other keys than blobs with an ETag that is not an
  * MD5, such as those of encrypted buckets, the later one counts.
  */
 function isSame(here: ListedObject, there: ListedObject | undefined): boolean {
   if (there === undefined || here.size !== there.size) return false;
-  return here.etag === there.etag || here.key.startsWith('blobs/') || there.storedAt > here.storedAt + SKEW_MS;
+  return here.etag === there.etag || isBlob(here) || there.storedAt > here.storedAt + SKEW_MS;
 }

@@ -8,9 +8,10 @@
  * A key that the R2 locations deleted gets a record of the deletion (`.tessera/deleted/<key>`). The bytes follow it days later. If too
  * many keys are gone at once, the pass stops until an operator acknowledges it.
  *
- * A transfer streams from R2 to the S3 location: it holds two of the six connections of an invocation and no copy of the bytes in memory.
+ * Large objects stream from R2 to the S3 location. Small ones are read whole first, six at a time.
  */
 import { createCollectorStore } from '../collectors/store.ts';
+import { runInParallel } from '../concurrency/parallel.ts';
 import { createClock } from '../settings/clock.ts';
 import { settingsOf } from '../settings/settings.ts';
 import { blobLocations } from '../stores/bindings.ts';
@@ -19,7 +20,11 @@ import { type ListedObject, OWN_PREFIX, S3Location, s3LocationAddressOf } from '
 import { awaitsRescue, findForeignOwner, OWNER_KEY } from './owner.ts';
 import { advancePass, beginPass, decidePage, findTooManyDeletions, type Pass, parsePass, RANGES } from './pass-plan.ts';
 
-const COPIES_AT_ONCE = 3;
+/** A streamed copy holds two of the six connections of an invocation. */
+const STREAMS_AT_ONCE = 3;
+/** Objects up to this size are read whole before they are sent, so that a copy holds one connection. */
+const WHOLE_BYTES_MAX = 1_000_000;
+const WHOLE_AT_ONCE = 6;
 const RUN_MS_MAX = 50_000;
 /** Time after which another run continues a pass whose run died. Longer transfers only repeat work. */
 const LEASE_MS = 180_000;
@@ -112,15 +117,18 @@ async function runPage(
   ];
   const page = decidePage(pass, lists, outside, deletions);
   let { copied, bytes, failed } = pass;
-  for (let at = 0; at < page.copies.length; at += COPIES_AT_ONCE) {
-    const some = page.copies.slice(at, at + COPIES_AT_ONCE);
-    for (const size of await Promise.all(some.map((key) => copyOut(sources, location, key)))) {
-      if (size === 'failed') failed++;
-      if (typeof size !== 'number') continue;
-      copied++;
-      bytes += size;
-    }
-  }
+  const copy = async ({ key }: ListedObject) => {
+    const size = await copyOut(sources, location, key);
+    if (size === 'failed') failed++;
+    if (typeof size !== 'number') return;
+    copied++;
+    bytes += size;
+  };
+  const [small, large] = [true, false].map((isSmall) =>
+    page.copies.filter(({ size }) => size <= WHOLE_BYTES_MAX === isSmall),
+  );
+  await runInParallel(small ?? [], WHOLE_AT_ONCE, copy);
+  await runInParallel(large ?? [], STREAMS_AT_ONCE, copy);
   const gone = await withoutPresent(sources, page.gone);
   const newly = gone.filter(({ deletedAt }) => deletedAt === null).length;
   const [scanned, recorded] = [pass.scanned + page.scanned, pass.deletions + newly];
@@ -159,7 +167,8 @@ async function copyOut(
       if (object === null) continue;
       const { httpMetadata: http = {}, customMetadata: custom = {}, checksums } = object;
       const { md5 = null, sha256 } = checksums.toJSON();
-      await location.putDescribed(key, object.body, { http, custom, md5, ...(sha256 ? { sha256 } : {}) });
+      const body = object.size <= WHOLE_BYTES_MAX ? await object.arrayBuffer() : object.body;
+      await location.putDescribed(key, body, { http, custom, md5, ...(sha256 ? { sha256 } : {}) });
       return object.size;
     } catch (error) {
       isFailed = true;
