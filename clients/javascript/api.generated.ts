@@ -2728,12 +2728,18 @@ export interface Approval {
    * @minItems 1
    */
   recipients: string[];
-  /** @pattern ^[0-9a-f]{64}$ */
+  /**
+   * @pattern ^[0-9a-f]{64}$
+   * @example "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+   */
   sha256: string;
 }
 
 export interface AgentRecipients {
-  /** @maxItems 100 */
+  /**
+   * @maxItems 100
+   * @example ["grace@example.net"]
+   */
   emails: string[];
 }
 
@@ -4262,12 +4268,12 @@ export namespace V1 {
   /**
    * No description
    * @tags service
-   * @name CopyToS3Location
+   * @name CopyOutside
    * @summary Copy to the S3 location now, as cron does each minute
    * @request POST:/v1/locations/s3/copy
    * @secure
    */
-  export namespace CopyToS3Location {
+  export namespace CopyOutside {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = S3LocationCopy;
@@ -4278,12 +4284,12 @@ export namespace V1 {
   /**
    * No description
    * @tags service
-   * @name RescueFromS3Location
+   * @name RescueFromOutside
    * @summary Fill the first R2 bucket of an empty installation
    * @request POST:/v1/locations/s3/rescue
    * @secure
    */
-  export namespace RescueFromS3Location {
+  export namespace RescueFromOutside {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = Rescue;

@@ -138,6 +138,7 @@ describe('each route for operators', () => {
     'POST /v1/boards/{board}/scores/batch',
     'POST /v1/inbound',
     'POST /v1/inbound/check',
+    'POST /v1/mcp',
   ];
   const isOwn = (name: string) => / \/v1\/operators\/(?:logout$|me$|me\/)/.test(name);
   const HELP = [

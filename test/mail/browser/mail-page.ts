@@ -136,7 +136,7 @@ export async function signOut(page: Page): Promise<void> {
 
 /** Confirms the session with the password, in the dialog that a sensitive action opens. */
 export async function confirmWithPassword(page: Page): Promise<void> {
-  const dialog = page.getByRole('dialog', { name: 'Confirm with your password' });
+  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
   await dialog.getByLabel('Password').fill(PASSWORD);
   await dialog.getByRole('button', { name: 'Confirm' }).click();
   await dialog.waitFor({ state: 'detached' });

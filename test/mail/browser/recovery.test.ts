@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)('a passkey', () => {
 
     await openSecurity(page);
     await passkeys.getByRole('button', { name: 'Remove My laptop' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Confirm with your password' });
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByText('This passkey is the only way to sign in, so it cannot be removed.').waitFor();

@@ -81,7 +81,7 @@ export function createS3LocationApi(): OpenAPIHono<JsonApiEnv> {
 
 function addCopyRoute(api: OpenAPIHono<JsonApiEnv>): void {
   const copy = createRoute({
-    ...route('/v1/locations/s3/copy', 'copyToS3Location', 'Copy to the S3 location now, as cron does each minute'),
+    ...route('/v1/locations/s3/copy', 'copyOutside', 'Copy to the S3 location now, as cron does each minute'),
     request: jsonBody(copySchema),
     responses: { 200: jsonContent(copyReportSchema, 'The pass so far'), ...problemResponses(400, 401, 403, 409) },
   });
@@ -99,7 +99,7 @@ function addCopyRoute(api: OpenAPIHono<JsonApiEnv>): void {
 
 function addRescueRoutes(api: OpenAPIHono<JsonApiEnv>): void {
   const fill = createRoute({
-    ...route('/v1/locations/s3/rescue', 'rescueFromS3Location', 'Fill the first R2 bucket of an empty installation'),
+    ...route('/v1/locations/s3/rescue', 'rescueFromOutside', 'Fill the first R2 bucket of an empty installation'),
     request: jsonBody(rescueSchema),
     responses: { 200: jsonContent(rescueReportSchema, 'What was copied'), ...problemResponses(400, 401, 403, 409) },
   });

@@ -19,10 +19,18 @@ export const waitingSchema = z
 export const approvalSchema = z
   .strictObject({
     recipients: z.array(z.string().max(320)).min(1).max(1_000),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .openapi({ example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08' }),
   })
   .openapi('Approval');
 
 export const agentRecipientsSchema = z
-  .strictObject({ emails: z.array(z.email().max(254).toLowerCase()).max(100) })
+  .strictObject({
+    emails: z
+      .array(z.email().max(254).toLowerCase())
+      .max(100)
+      .openapi({ example: ['grace@example.net'] }),
+  })
   .openapi('AgentRecipients');
