@@ -89,11 +89,18 @@ describe('JSON that comes without a credential', () => {
 
   it('is limited on every public route of the API document', async () => {
     const { body: document } = await server.call('GET', '/v1/openapi.json');
-    const routes = Object.entries<Record<string, { security?: unknown[]; requestBody?: unknown }>>(document.paths)
-      .filter(([, { post: route }]) => route?.security?.length === 0 && route.requestBody !== undefined)
-      .map(([path]) => path);
-    expect(routes).toEqual(expect.arrayContaining(PUBLIC_ROUTES));
-    for (const path of routes) expect([path, (await post(path, padded(17 * KIB))).status]).toEqual([path, 413]);
+    type Operation = { security?: unknown[]; requestBody?: { content: object } };
+    const routes = Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, { post: route }]) =>
+      route?.security?.length === 0 && route.requestBody !== undefined
+        ? [[path, Object.keys(route.requestBody.content)[0] ?? ''] as const]
+        : [],
+    );
+    expect(routes.map(([path]) => path)).toEqual(expect.arrayContaining(PUBLIC_ROUTES));
+    for (const [path, type] of routes) {
+      const target = path.replaceAll(/\{\w+\}/g, 'x');
+      const { status } = await post(target, padded(17 * KIB), { 'content-type': type });
+      expect([path, status]).toEqual([path, 413]);
+    }
   });
 
   it('may be longer on a route with a credential', async () => {

@@ -276,6 +276,9 @@ const NEW_ROUTES: Readonly<Record<string, string>> = {
   'POST /v1/accounts/{user_id}/restore': '503 upgrade_pending',
   'POST /v1/accounts/{user_id}/replay': '503 upgrade_pending',
   'POST /v1/outbound/complaints/{user_id}/release': '503 upgrade_pending',
+  'GET /v1/import/pulls': '503 upgrade_pending',
+  'GET /v1/mail/trace': '503 upgrade_pending',
+  'GET /v1/me/waiting-messages': '503 upgrade_pending',
 };
 
 /** Routes for mail programs: they need calls that objects of the last release lack. */

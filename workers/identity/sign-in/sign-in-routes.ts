@@ -9,6 +9,8 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json/json-api.ts';
+import { readLimited } from '../../shared/json/limited-body.ts';
+import { problem } from '../../shared/json/problem.ts';
 import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { logError } from '../../shared/telemetry/log.ts';
@@ -112,6 +114,15 @@ function addCallback(api: OpenAPIHono<JsonApiEnv>): void {
   });
 }
 
+const LOG_OUT_BYTES_MAX = 16 * 1024;
+const TOO_LARGE = problem(413, 'request_too_large', `The form exceeds ${LOG_OUT_BYTES_MAX} bytes.`);
+/** A plain schema: the form is read here with its own limit, because anybody may send it. */
+const LOG_OUT_FORM = {
+  type: 'object' as const,
+  properties: { logout_token: { type: 'string' as const } },
+  required: ['logout_token'],
+};
+
 function addLogOut(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
@@ -123,14 +134,16 @@ function addLogOut(api: OpenAPIHono<JsonApiEnv>): void {
       request: {
         body: {
           required: true,
-          content: { 'application/x-www-form-urlencoded': { schema: z.object({ logout_token: z.string() }) } },
+          content: { 'application/x-www-form-urlencoded': { schema: LOG_OUT_FORM } },
         },
       },
-      responses: { 200: { description: 'Ended' }, ...problemResponses(400, 404, 429, 503) },
+      responses: { 200: { description: 'Ended' }, ...problemResponses(400, 404, 413, 429, 503) },
     }),
     async (c) => {
       c.header('cache-control', 'no-store');
-      const { logout_token: token } = c.req.valid('form');
+      const form = await readLimited(c.req.raw.body, LOG_OUT_BYTES_MAX);
+      if (form.length > LOG_OUT_BYTES_MAX) return sendProblem(c, TOO_LARGE);
+      const token = new URLSearchParams(new TextDecoder().decode(form)).get('logout_token') ?? '';
       const now = createClock(c.env)();
       const rows = await logOut(c.env, token, now);
       if (!rows.ok) {
