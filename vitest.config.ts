@@ -22,8 +22,8 @@ const files = (...rings: string[]) => ({
 });
 const timeoutMs = isLong ? 3_600_000 : 120_000;
 
-/** Tests mostly wait, so five files at once fill two cores. Long tests kill servers, fill stores and measure, so each runs alone. */
-const maxWorkers = isLong ? 1 : 5;
+/** Tests wait too, so six files at once fill two cores. Long tests kill servers, fill stores and measure, so each runs alone. */
+const maxWorkers = isLong ? 1 : 6;
 
 /** On a busy machine, a condition that a test waits for takes more than the default of a second. */
 const poll = { timeout: 60_000, interval: 50 };

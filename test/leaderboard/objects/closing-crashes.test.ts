@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 /** Distance between two steps at which the power is cut. */
-const STRIDE = 6;
+const STRIDE = 12;
 
 describe('the end of a month with a power cut', () => {
   it('is complete, with one notice, for some of the steps', async () => {

@@ -9,7 +9,7 @@ const rows = page
   .filter((line) => line.startsWith('| ') && !line.startsWith('| claim |'))
   .map((line) => {
     const [, claim = '', test = ''] = line.split(' | ').length === 2 ? (/^\| (.+) \| (.+) \|$/.exec(line) ?? []) : [];
-    const [, file = '', name = ''] = /^`([\w/-]+\.test\.ts)`: (.+)$/.exec(test) ?? [];
+    const [, file = '', name = ''] = /^`([\w/-]+(?:\.long)?\.test\.ts)`: (.+)$/.exec(test) ?? [];
     return { line, claim, file, name };
   });
 
