@@ -16,7 +16,7 @@ it('every name and every right is linearizable from eight regions, for five minu
   expect(runs).toBeGreaterThan(10);
 });
 
-it.each(['no bucket proof', 'no identity proof', 'no proof after a renewal'] as const)(
+it.each(['no look-up', 'no bucket proof', 'no identity proof', 'no proof after a renewal'] as const)(
   'the check finds a seeded bug: %s',
   async (bug) => {
     expect(await findsBug(bug, { histories: 300, operations: 10 })).toBe(true);
