@@ -1068,7 +1068,7 @@ export interface Board {
 export interface Play {
   /** Also the `event_id` of the result */
   play_id: string;
-  /** Sent with the result. It is as good as the result: show it to nobody */
+  /** The page sends it with the result. Keep it secret: whoever has it can send the result */
   play: string;
   user_id: string;
   /** @format date-time */
@@ -3885,7 +3885,7 @@ export namespace V1 {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = {
-      /** What the sign-in is for: a session of mail, of an operator, keys of storage, a connection to your account, or the confirmation of your session. */
+      /** Purpose of the sign-in: a session of mail, a session of an operator, keys of storage, a connection to your account, or the confirmation of your session. */
       purpose: "mail" | "operator" | "storage" | "bind" | "confirm";
     };
     export type RequestHeaders = {};

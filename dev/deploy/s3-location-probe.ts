@@ -20,7 +20,7 @@ const WRONG_MD5 = '00000000000000000000000000000000';
 
 type Probe = (location: S3Location) => Promise<boolean>;
 
-/** What is needed, by the name that the refusal has. They run in this order. */
+/** Requirements, each under the name that a refusal prints. They are tried in this order. */
 const NEEDS: readonly (readonly [name: string, probe: Probe])[] = [
   [
     'PutObject with the right Content-MD5',

@@ -20,7 +20,7 @@ export interface RescueOptions {
   readonly print: (line: string) => void;
 }
 
-/** What could not be restored, a line each. Empty: everything was. */
+/** One line for each thing that could not be restored. Empty if everything was restored. */
 export type Losses = string[];
 
 type Body = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /**
- * What one commit keeps about players beside their scores: points of the day, times of posts, data of the scores. They are rows of SQL in
+ * Facts about players that a commit stores beside their scores: points of the day, times of posts, data of the scores. They are rows of SQL in
  * the transaction of the scores. A board that asks for none of them reads and writes nothing here.
  */
 import { err, type Result } from '../../../workers/shared/pure/result.ts';

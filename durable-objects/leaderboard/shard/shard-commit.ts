@@ -1,4 +1,4 @@
-/** What one commit changes: names of players, moves in the list, events, and facts about players. */
+/** Changes of one commit: names of players, moves in the list, events, and facts about players. */
 import type { PlayerEvent } from '../domain/event-page.ts';
 import type { Move, PlayerRow } from '../domain/player-rows.ts';
 import type { PlayerFacts } from './player-facts.ts';

@@ -38,7 +38,7 @@ export interface DraftContent {
   readonly agent?: AgentMark;
 }
 
-/** What an agent did with a draft. */
+/** The agent that wrote a draft, and whether the draft waits for the person. */
 export interface AgentMark {
   /** Id of the agent's token. */
   readonly tokenId: string;

@@ -13,7 +13,7 @@ export type PullFault =
   | 'interrupted'
   | 'over_quota';
 
-/** Where the pull is in a folder of the other mailbox. */
+/** Progress of the pull in a folder of the other mailbox. */
 export interface PulledFolder {
   /** UIDVALIDITY (RFC 3501 §2.3.1.1). If it changes, the folder is read from its beginning again. */
   readonly uidValidity: string;

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { DKIM_RECORD } from '../../support/deploy/cloudflare-api.ts';
 import { newDatabase, newScript } from '../../support/deploy/cloudflare-state.ts';
 import { type DeployRun, HOSTS, listChanges, runDeploy } from '../../support/deploy/run.ts';
-import { addDatabases, addDeployment, prepareCloudflare } from '../../support/deploy/test.ts';
+import { addDatabases, addDeployment, MIGRATION_TAG, prepareCloudflare } from '../../support/deploy/test.ts';
 
 const stage = prepareCloudflare();
 type Options = Omit<Parameters<typeof runDeploy>[0], 'cloudflare' | 'directory' | 'args' | 'variables'>;
@@ -245,11 +245,8 @@ describe('an option without -- before it', () => {
 });
 
 describe('npm run upgrade', () => {
-  /** Tag of the newest migration of object classes in wrangler.toml. */
-  const TAG = /tag = "(v\d+)"(?![\s\S]*tag = "v)/.exec(readFileSync('wrangler.toml', 'utf8'))?.[1] ?? '';
-
   it('limits the mail of a month to twice that of the last 30 days, if it is more than the default and not set', async () => {
-    addDeployment(stage, 'tessera-staging', TAG);
+    addDeployment(stage, 'tessera-staging', MIGRATION_TAG);
     const upgrade = (variables: Record<string, string> = {}) =>
       deploy(['--upgrade', '--env', 'staging'], { MAIL_DOMAINS: 'example.com', ...variables });
     const readLimit = () =>
@@ -272,7 +269,7 @@ describe('npm run upgrade', () => {
   });
 
   it('says what to set if it may not read what was sent', async () => {
-    addDeployment(stage, 'tessera-staging', TAG);
+    addDeployment(stage, 'tessera-staging', MIGRATION_TAG);
     stage.cloudflare.state.denied.push(/analytics_engine/);
     const { status, output } = await deploy(['--upgrade', '--env', 'staging']);
     expect([status, output]).toEqual([0, expect.stringContaining('Set MAIL_OUT_PER_MONTH if')]);

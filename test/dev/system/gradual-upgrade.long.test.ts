@@ -1,11 +1,10 @@
 /** Tests gradual upgrades and the way back, with the real wrangler. The environment has a configuration file of its own. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Script } from '../../support/deploy/cloudflare-state.ts';
 import { listChanges, runDeploy } from '../../support/deploy/run.ts';
-import { addDeployment, prepareCloudflare } from '../../support/deploy/test.ts';
+import { addDeployment, MIGRATION_TAG, prepareCloudflare } from '../../support/deploy/test.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const WORKER = 'tessera-gradual';
@@ -13,10 +12,8 @@ const stage = prepareCloudflare();
 const deploy = (...args: string[]) => runDeploy({ ...stage, args: [...args, '--env', 'gradual'] });
 const upgrade = (...args: string[]) => deploy('--upgrade', '--share', '10', '--watch', '0', ...args);
 
-/** Tag of the newest migration of object classes in wrangler.toml. */
-const TAG = /tag = "(v\d+)"(?![\s\S]*tag = "v)/.exec(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8'))?.[1] ?? '';
 /** Adds the version that runs before the upgrade. @returns the Worker in the account. */
-const deployFirst = (): Script => addDeployment(stage, WORKER, TAG);
+const deployFirst = (): Script => addDeployment(stage, WORKER, MIGRATION_TAG);
 
 /** The shares of the traffic after each step, oldest first, as `version:percentage`. */
 const stepsOf = ({ deployments }: Script): string[] =>

@@ -1,11 +1,17 @@
 /** Gives each test of `npm run deploy` an empty account of the stand-in, and an empty folder for settings and secrets. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach } from 'vitest';
 import { type CloudflareStandIn, startCloudflare } from './cloudflare-api.ts';
 import { newMigratedDatabases, newScript, type Script } from './cloudflare-state.ts';
 import { HOSTS } from './run.ts';
+
+/** Tag of the newest migration of object classes in wrangler.toml. */
+export const MIGRATION_TAG =
+  /tag = "(v\d+)"(?![\s\S]*tag = "v)/.exec(
+    readFileSync(join(import.meta.dirname, '../../../wrangler.toml'), 'utf8'),
+  )?.[1] ?? '';
 
 export interface DeployStage {
   readonly cloudflare: CloudflareStandIn;

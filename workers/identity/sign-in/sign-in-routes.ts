@@ -59,7 +59,7 @@ function addBegin(api: OpenAPIHono<JsonApiEnv>): void {
         z.strictObject({
           purpose: z.enum(PURPOSES).openapi({
             description:
-              'What the sign-in is for: a session of mail, of an operator, keys of storage, a connection to your account, ' +
+              'Purpose of the sign-in: a session of mail, a session of an operator, keys of storage, a connection to your account, ' +
               'or the confirmation of your session.',
           }),
         }),
