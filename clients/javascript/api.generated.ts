@@ -1068,7 +1068,7 @@ export interface Board {
 export interface Play {
   /** Also the `event_id` of the result */
   play_id: string;
-  /** The page sends it with the result. Keep it secret: whoever has it can send the result */
+  /** Sent with the result. Secret: it lets anybody send the result */
   play: string;
   user_id: string;
   /** @format date-time */

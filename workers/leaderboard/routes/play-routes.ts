@@ -45,11 +45,9 @@ const beginSchema = z.strictObject({
 const playSchema = z
   .object({
     play_id: z.string().openapi({ description: 'Also the `event_id` of the result' }),
-    play: z
-      .string()
-      .openapi({
-        description: 'The page sends it with the result. Keep it secret: whoever has it can send the result',
-      }),
+    play: z.string().openapi({
+      description: 'Sent with the result. Secret: it lets anybody send the result',
+    }),
     user_id: z.string(),
     started_at: z.string().openapi({ format: 'date-time' }),
     ends_at: z.string().openapi({ format: 'date-time' }),
