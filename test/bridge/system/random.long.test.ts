@@ -72,8 +72,12 @@ const ACTIONS: readonly ((scene: Scene) => Promise<unknown>)[] = [
     if (file)
       renameSync(file.path, join(scene.home, 'mail/INBOX/cur', `${file.base}:2,${pick(scene, ['', 'S', 'F', 'FS'])}`));
   },
+  // Only a file that mbsync has seen, which its name tells: a newer one is nowhere else.
   async (scene) => {
-    const file = pick(scene, listMaildir(scene.home, 'INBOX'));
+    const file = pick(
+      scene,
+      listMaildir(scene.home, 'INBOX').filter(({ base }) => base.includes(',U=')),
+    );
     if (file) rmSync(file.path);
   },
 ];
