@@ -62,11 +62,12 @@ const read = async (header) => {
 const copy = (header, target, isMove) =>
   finished((listener) => MailServices.copy.copyMessages(header.folder, [header], target, isMove, listener, null, false));
 const compose = (subject, mode, to) => {
-  const identity = MailServices.accounts.accounts[0].defaultIdentity;
+  const account = MailServices.accounts.defaultAccount;
+  const identity = account.defaultIdentity;
   const fields = Cc['@mozilla.org/messengercompose/composefields;1'].createInstance(Ci.nsIMsgCompFields);
   fields.from = identity.email; fields.to = to; fields.subject = subject;
   const send = Cc['@mozilla.org/messengercompose/send;1'].createInstance(Ci.nsIMsgSend);
-  return send.createAndSendMessage(null, identity, 'account1', fields, false, false, Ci.nsIMsgSend[mode], null, 'text/plain',
+  return send.createAndSendMessage(null, identity, account.key, fields, false, false, Ci.nsIMsgSend[mode], null, 'text/plain',
     'Hello ' + subject + '\\n', null, null, null, '', null, Ci.nsIMsgCompType.New);
 };
 const search = (folder, attribute, text) => new Promise((resolve) => {
