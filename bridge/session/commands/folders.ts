@@ -74,6 +74,9 @@ export async function deleteMailbox(context: Context, { args }: Command): Promis
   if (folder === undefined) return SYNTAX;
   if (folder === null) return no('No such mailbox', 'NONEXISTENT');
   if (folder.role !== null) return no('This mailbox cannot be deleted', 'CANNOT');
+  // The server would delete those below it too, which a program does not mean (RFC 3501 §6.3.4).
+  if (account.overview.folders.some(({ name }) => name.startsWith(`${folder.name}/`)))
+    return no('There are mailboxes below this one', 'HASCHILDREN');
   if (context.session.view?.folder.folder_id === folder.folder_id) context.session.select(null);
   await client.json('DELETE', `/v1/folders/${folder.folder_id}`);
   account.forgetFolders();
