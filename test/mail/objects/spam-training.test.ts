@@ -44,7 +44,14 @@ const learn = async () => {
 const judge = (raw: Uint8Array, model: Uint8Array | null) => personaliseSpam(ham, readTokens(raw), model).verdict;
 
 describe('moving mail trains the spam filter', () => {
-  it('marks similar mail as junk after a move into Junk, and as wanted after a move back', async () => {
+  it.each([
+    ['the web app', (id: string, to: string) => move(id, to)],
+    [
+      'a mail program',
+      async (id: string, to: string) =>
+        value(await mailbox.copyToFolder({ fromKey: to === 'junk' ? 'inbox' : 'junk', toKey: to, isMove: true }, [id])),
+    ],
+  ])('marks similar mail as junk after %s moved one into Junk, and as wanted after a move back', async (_, move) => {
     const id = await arrive(bulletin(1));
     await move(id, 'junk');
     const trainedModel = await learn();
