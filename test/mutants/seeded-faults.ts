@@ -119,7 +119,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: "\n  AND (SELECT substr(b.slots, slot + 1, 1) = 'o' FROM bucket b WHERE b.n = :bucket)`;",
     to: '`;',
     harm: 'an upload and its quota differ between two shards',
-    tests: storage('guards', 'slots'),
+    tests: storage('guards'),
   },
   {
     id: 'C01',
@@ -347,8 +347,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   },
   {
     id: 'I03',
-    from: "known?.scopes.includes('admin') ? await findInPrimary(database, find) : known;",
-    to: 'known;',
+    from: 'const found = mustBeNew ? await findInPrimary(database, find) : known;',
+    to: 'const found = known;',
     harm: 'a revoked admin token still works for a while',
     tests: ['test/identity/objects/replicas.test.ts'],
   },
