@@ -1,7 +1,7 @@
 /**
  * Runs background work with one fault at one chosen call of a store: the call fails before or after it takes effect, is silent,
- * breaks off or takes effect late, or the power goes. Clients may change the same buckets just before that call, and always do
- * afterwards.
+ * breaks off or takes effect late, the power goes, or the lease ends and a second worker does the work while the first one waits.
+ * Clients may change the same buckets just before that call, and always do afterwards.
  *
  * Then the work runs again, collectors run for three days, and the databases are lost and rebuilt. What clients were told is stored
  * must be there to the last byte, what they deleted must stay away, each location must have each copy, and no orphan may stay.
@@ -183,7 +183,12 @@ export const BACKGROUND_FAULTS: readonly Fault[] = [
   'late',
   'half',
   'meanwhile',
+  'overtaken before',
+  'overtaken after',
 ];
+
+/** By then, the lease of an interrupted run has ended. */
+const LEASE_MS = 11 * MINUTE;
 
 /** Longest time that the tested work waits for one call. */
 const TIMEOUT_MS = 1_000;
@@ -221,10 +226,13 @@ export interface RingCase {
 export async function runBackgroundCase(ring: RingCase): Promise<{ readonly calls: number; readonly isHit: boolean }> {
   const work = WORKS[ring.work] as Work;
   let now = Date.now();
+  const isOvertaken = ring.how.startsWith('overtaken');
+  // The first worker waits for the second one. It must not take that for silence.
+  const timeouts = isOvertaken ? {} : { databaseTimeoutMs: TIMEOUT_MS, locationTimeoutMs: TIMEOUT_MS };
   const made = (plan?: FaultPlan) =>
     makeEngine({
       shards: SHARDS,
-      limits: { bucketSpread: 1, ...(plan ? { databaseTimeoutMs: TIMEOUT_MS, locationTimeoutMs: TIMEOUT_MS } : {}) },
+      limits: { bucketSpread: 1, ...(plan ? timeouts : {}) },
       now: () => now,
       ...(plan ? { bindings: { ...faultyDatabases(plan), ...faultyBuckets(plan) } } : {}),
     });
@@ -237,7 +245,11 @@ export async function runBackgroundCase(ring: RingCase): Promise<{ readonly call
     takeEffect = resolve;
   });
   const meanwhile = async () => void (ring.hasClients && (await changeAsClients(engine, scene, 1)));
-  const plan: FaultPlan = { at: ring.at, how: ring.how, calls: 0, hit: null, meanwhile, lateness };
+  const overtake = async () => {
+    now += LEASE_MS;
+    await work.run(context, scene);
+  };
+  const plan: FaultPlan = { at: ring.at, how: ring.how, calls: 0, hit: null, meanwhile, overtake, lateness };
   const interrupted = made(plan);
   await runInterrupted(plan, () => work.run(interrupted.context, scene));
   const where = `${ring.work}, ${ring.how} call ${ring.at} (${plan.hit})${ring.hasClients ? ', with clients' : ''}`;
@@ -245,8 +257,7 @@ export async function runBackgroundCase(ring: RingCase): Promise<{ readonly call
   await changeAsClients(engine, scene, 2);
   takeEffect();
   await plan.late;
-  // By then the lease of the interrupted run has expired.
-  now += 11 * MINUTE;
+  now += LEASE_MS;
   await work.run(context, scene).catch((error: unknown) => {
     throw new Error(`${where}, repeated: ${error}`);
   });

@@ -10,7 +10,9 @@ export type Fault =
   | 'half'
   | 'meanwhile'
   | 'cut before'
-  | 'cut after';
+  | 'cut after'
+  | 'overtaken before'
+  | 'overtaken after';
 
 export interface FaultPlan {
   /** Number of the call that fails, from 0 over all stores. Null only counts the calls. */
@@ -22,6 +24,8 @@ export interface FaultPlan {
   hit: string | null;
   /** Work to run just before the chosen call, whatever its fault. */
   meanwhile?: () => Promise<unknown>;
+  /** The work of a second worker, which runs while the first one waits before or after the chosen call. */
+  overtake?: () => Promise<unknown>;
   /** When a late call takes effect. Default: after `LATE_MS`. */
   lateness?: Promise<unknown>;
   /** Resolves when a late call has taken effect. */
@@ -75,6 +79,14 @@ async function callWithFault<T>(
     case 'half':
       if (half) return await half();
       throw new Error(`injected before ${name}`);
+    case 'overtaken before':
+      await plan.overtake?.();
+      return await work();
+    case 'overtaken after': {
+      const answer = await work();
+      await plan.overtake?.();
+      return answer;
+    }
     case 'meanwhile':
       return await work();
   }
