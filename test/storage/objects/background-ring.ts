@@ -39,7 +39,7 @@ import {
   type Scene,
   SHARDS,
 } from './background-scene.ts';
-import { type Fault, type FaultPlan, faultyBuckets, faultyDatabases } from './faults.ts';
+import { type Fault, type FaultPlan, faultyBuckets, faultyDatabases, runInterrupted } from './faults.ts';
 import { expectSound, loseDatabase, makeEngine, patternOf, value } from './harness.ts';
 
 const MINUTE = 60_000;
@@ -194,26 +194,6 @@ const LEASE_MS = 11 * MINUTE;
 const TIMEOUT_MS = 1_000;
 const TICK_MS = 300;
 
-/**
- * Waits until the work ends, or waits only for a call that never answers. Then the invocation is over.
- * A call that takes long on a busy machine only looks silent, which the work must bear too.
- */
-async function runInterrupted(plan: FaultPlan, work: () => Promise<unknown>): Promise<void> {
-  let isDone = false;
-  const run = work()
-    .catch(() => {})
-    .then(() => {
-      isDone = true;
-    });
-  const tick = () => new Promise((resolve) => setTimeout(resolve, TICK_MS));
-  for (let quiet = 0, seen = -1; !isDone && quiet < 4; ) {
-    await Promise.race([run, tick()]);
-    quiet = plan.isSilent && plan.calls === seen ? quiet + 1 : 0;
-    seen = plan.calls;
-  }
-  plan.isOver = true;
-}
-
 export interface RingCase {
   readonly work: string;
   readonly how: Fault;
@@ -251,7 +231,7 @@ export async function runBackgroundCase(ring: RingCase): Promise<{ readonly call
   };
   const plan: FaultPlan = { at: ring.at, how: ring.how, calls: 0, hit: null, meanwhile, overtake, lateness };
   const interrupted = made(plan);
-  await runInterrupted(plan, () => work.run(interrupted.context, scene));
+  await runInterrupted(plan, TICK_MS, () => work.run(interrupted.context, scene));
   const where = `${ring.work}, ${ring.how} call ${ring.at} (${plan.hit})${ring.hasClients ? ', with clients' : ''}`;
   await expectReadable(engine, scene, work, `${where}, at once`);
   await changeAsClients(engine, scene, 2);

@@ -179,3 +179,24 @@ export const faultyBuckets = (plan: FaultPlan) => ({
 
 export const faultyQueue = (send: (message: unknown) => void, plan: FaultPlan): Queue =>
   ({ send: (message: unknown) => callWithFault(plan, 'queue.send', async () => send(message)) }) as unknown as Queue;
+
+/**
+ * Waits until the work ends, or waits only for a call that never answers. Then the invocation is over.
+ * A call that takes long on a busy machine only looks silent, which the work must bear too.
+ * @param tickMs time between two looks. After four without a new call, the work waits only for the silent one.
+ */
+export async function runInterrupted(plan: FaultPlan, tickMs: number, work: () => Promise<unknown>): Promise<void> {
+  let isDone = false;
+  const run = work()
+    .catch(() => {})
+    .then(() => {
+      isDone = true;
+    });
+  const tick = () => new Promise((resolve) => setTimeout(resolve, tickMs));
+  for (let quiet = 0, seen = -1; !isDone && quiet < 4; ) {
+    await Promise.race([run, tick()]);
+    quiet = plan.isSilent && plan.calls === seen ? quiet + 1 : 0;
+    seen = plan.calls;
+  }
+  plan.isOver = true;
+}
