@@ -232,6 +232,7 @@ export async function runBackgroundCase(ring: RingCase): Promise<{ readonly call
   const plan: FaultPlan = { at: ring.at, how: ring.how, calls: 0, hit: null, meanwhile, overtake, lateness };
   const interrupted = made(plan);
   await runInterrupted(plan, TICK_MS, () => work.run(interrupted.context, scene));
+  plan.isOver = true;
   const where = `${ring.work}, ${ring.how} call ${ring.at} (${plan.hit})${ring.hasClients ? ', with clients' : ''}`;
   await expectReadable(engine, scene, work, `${where}, at once`);
   await changeAsClients(engine, scene, 2);

@@ -180,7 +180,7 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
       await runInterrupted(plan, TICK_MS, work);
       await plan.late;
       await faulty.settle();
-      Object.assign(plan, { at: null, isOver: false });
+      plan.at = null;
       return plan.hit !== null;
     };
     const contents = new Map<string, Uint8Array>();

@@ -181,7 +181,7 @@ export const faultyQueue = (send: (message: unknown) => void, plan: FaultPlan): 
   ({ send: (message: unknown) => callWithFault(plan, 'queue.send', async () => send(message)) }) as unknown as Queue;
 
 /**
- * Waits until the work ends, or waits only for a call that never answers. Then the invocation is over.
+ * Waits until the work ends, or waits only for a call that never answers.
  * A call that takes long on a busy machine only looks silent, which the work must bear too.
  * @param tickMs time between two looks. After four without a new call, the work waits only for the silent one.
  */
@@ -198,5 +198,4 @@ export async function runInterrupted(plan: FaultPlan, tickMs: number, work: () =
     quiet = plan.isSilent && plan.calls === seen ? quiet + 1 : 0;
     seen = plan.calls;
   }
-  plan.isOver = true;
 }
