@@ -21,6 +21,7 @@ import { isPublicIp } from '../../domain/client-ip.ts';
 import { decideHeader } from '../../domain/header-policy.ts';
 import { noteMaskedArrival } from '../../store/masked-store.ts';
 import { recordRefusals } from '../../store/refusal-store.ts';
+import { type ArrivedRaw, judgeSize, sumFileBytes, tooLarge } from './judge-size.ts';
 import { type Recipient, type RecipientReply, refuse, resolveRecipient } from './resolve-recipient.ts';
 import { type StoredRaw, storeRaw, storeRawBytes } from './store-raw.ts';
 
@@ -69,9 +70,6 @@ export async function checkRecipient(
   return found.ok ? refuse(found.value.email, 250, '2.1.5 ok') : found.error;
 }
 
-const tooLarge = (email: string, bytesMax: number) =>
-  refuse(email, 552, `5.3.4 message too large, the limit is ${bytesMax} bytes`);
-
 /** Resolves a recipient, and checks the size of the message, if it is known, and the rate. */
 async function admitRecipient(
   env: Env,
@@ -85,9 +83,7 @@ async function admitRecipient(
     if (!found.ok) return found;
     const { email, messageBytesMax, isConfirmed } = found.value;
     if (sizeBytes !== null && sizeBytes > messageBytesMax)
-      return isConfirmed
-        ? err(tooLarge(email, messageBytesMax))
-        : await admitRecipient(env, to, from, sizeBytes, 'primary');
+      return isConfirmed ? err(tooLarge(found.value)) : await admitRecipient(env, to, from, sizeBytes, 'primary');
     if (await isWithinRate(env, found.value)) return found;
     return err(refuse(email, 450, '4.2.1 mailbox receives too much mail, try again later'));
   } catch (error) {
@@ -176,6 +172,9 @@ async function takeMessage(
     return everyone(550, '5.7.26 DMARC failed and the domain in From requests rejection');
   }
   const verdicts = arrival.verdicts ?? judged;
+  let measured: Promise<number> | undefined;
+  const fileBytes = () => (measured ??= sumFileBytes(env, keys[0] ?? '', stored.sizeBytes));
+  const arrived = { ...stored, fileBytes };
   const replies: RecipientReply[] = [];
   // The first recipient comes last, because its bytes are the source of the copies and may be processed once its row is written.
   for (let at = targets.length - 1; at >= 0; at--) {
@@ -184,7 +183,7 @@ async function takeMessage(
     if (!target || !key) continue;
     const copy = at === 0 ? null : { from: keys[0] ?? '', sizeBytes: stored.sizeBytes };
     replies.unshift(
-      await takeFor(env, { ...envelope, ...client }, stored, target, key, copy, { ...arrival, verdicts }),
+      await takeFor(env, { ...envelope, ...client }, arrived, target, key, copy, { ...arrival, verdicts }),
     );
   }
   return replies;
@@ -255,7 +254,7 @@ async function storeSource(env: Env, key: string, source: RawSource): Promise<St
 async function takeFor(
   env: Env,
   envelope: Envelope,
-  stored: StoredRaw,
+  stored: ArrivedRaw,
   target: Recipient,
   key: string,
   copy: { readonly from: string; readonly sizeBytes: number } | null,
@@ -279,7 +278,7 @@ async function takeFor(
 async function takeConfirmed(
   env: Env,
   envelope: Envelope,
-  stored: StoredRaw,
+  stored: ArrivedRaw,
   { email }: Recipient,
   key: string,
   arrival: Arrival,
@@ -297,13 +296,14 @@ async function takeConfirmed(
 async function offer(
   env: Env,
   envelope: Envelope,
-  stored: StoredRaw,
+  stored: ArrivedRaw,
   target: Recipient,
   key: string,
   { origin, verdicts }: Arrival,
 ): Promise<RecipientReply | 'accepted' | 'duplicate' | 'unproven'> {
-  const { email, deliveredTo, userId, messageBytesMax, isConfirmed } = target;
-  if (stored.sizeBytes > messageBytesMax) return isConfirmed ? tooLarge(email, messageBytesMax) : 'unproven';
+  const { email, deliveredTo, userId, isConfirmed } = target;
+  const excess = await judgeSize(stored, target);
+  if (excess) return isConfirmed ? excess : 'unproven';
   const message = {
     incomingId: crypto.randomUUID(),
     contentKey: toContentKey(stored, envelope.from, email),

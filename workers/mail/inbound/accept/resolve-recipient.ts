@@ -31,6 +31,8 @@ export interface Recipient {
   readonly userId: string;
   /** Maximum size of the raw message. */
   readonly messageBytesMax: number;
+  /** Maximum size of all files of the message together, decoded. */
+  readonly fileBytesMax: number;
   /**
    * Whether the primary of DIRECTORY said so. If not, a replica did: the mailbox must prove that the account still has the
    * address, and a refusal counts only if the primary confirms it.
@@ -105,7 +107,8 @@ export async function resolveRecipient(
 
 async function openOperatorMailbox(env: Env, email: string): Promise<Recipient> {
   await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
-  const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };
+  const sizes = { messageBytesMax: MESSAGE_OVERHEAD_BYTES, fileBytesMax: MESSAGE_OVERHEAD_BYTES };
+  const operatorMailbox = { userId: OPERATOR_MAILBOX, ...sizes };
   return { email, deliveredTo: email, ...operatorMailbox, isConfirmed: true, masked: null };
 }
 
@@ -137,5 +140,5 @@ function toRecipient(
 ): Recipient {
   const { attachmentBytes } = readLimits(env, accountType);
   const messageBytesMax = toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES;
-  return { email, deliveredTo, userId, messageBytesMax, isConfirmed, masked };
+  return { email, deliveredTo, userId, messageBytesMax, fileBytesMax: attachmentBytes, isConfirmed, masked };
 }
