@@ -162,10 +162,11 @@ const REPORTS = new Set(['/v1/health', '/v1/metrics', '/metrics', '/v1/collector
 async function answer(destination: Destination, request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   switch (destination) {
     case 'api': {
-      const isReport = request.method === 'GET' && REPORTS.has(splitUrl(request.url).path);
+      const { path } = splitUrl(request.url);
+      const isReport = request.method === 'GET' && REPORTS.has(path);
       const asked = await withClientOfBridge(request, env, () => createClock(env)());
       if (!asked.ok) return toProblemResponse(asked.error, crypto.randomUUID());
-      return (await composedApi(env)).fetch(asked.value, isReport ? env : guardedEnv(env), ctx);
+      return (await composedApi(env, path)).fetch(asked.value, isReport ? env : guardedEnv(env), ctx);
     }
     case 'web':
       return serveWebApp(request, env, (pathname) => isAbsentPage(PRODUCTS, env, pathname));
@@ -178,7 +179,7 @@ async function answer(destination: Destination, request: Request, env: Env, ctx:
 }
 
 /** Loads the JSON API with its first request, because its schemas are most of what an isolate evaluates. */
-async function composedApi(env: Env) {
+async function composedApi(env: Env, path: string) {
   const { apiOf } = await import('./shared/compose-api.ts');
-  return apiOf(PRODUCTS, env);
+  return apiOf(PRODUCTS, env, path);
 }

@@ -9,6 +9,7 @@ import { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/routes/jmap-rout
 
 export const mail = {
   name: 'mail',
+  ownPaths: /^\/v1\/(?:drafts|events|folders|imap|jmap|labels|mcp|me|messages|search|threads)(?:\/|$)/,
   paths: [JMAP_WELL_KNOWN_PATH, AUTOCONFIG_PATH],
   hostPaths: [{ host: AUTOCONFIG_HOST, path: AUTOCONFIG_HOST_PATH }],
   operations: [

@@ -22,6 +22,11 @@ export interface Product {
   readonly paths?: readonly string[];
   /** Paths that the product's JSON API answers on hosts with a name that begins so, such as `autoconfig.` before a mail domain. */
   readonly hostPaths?: readonly { readonly host: string; readonly path: string }[];
+  /**
+   * Paths that no other product's JSON API has. Their first request evaluates this product only. Such a product needs nothing of the
+   * others in `createApi`.
+   */
+  readonly ownPaths?: RegExp;
   /** Requests that metrics and costs count under a name of their own. The first one that matches counts. */
   readonly operations?: readonly CountedRequests[];
   /** Paths of the product's pages in the web app, without `/_/`. Pages that no product lists are always served. */
