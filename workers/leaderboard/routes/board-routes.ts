@@ -33,7 +33,7 @@ import {
   sessionRulesSchema,
 } from '../contract.ts';
 import type { SessionRules } from '../domain/session-rules.ts';
-import { type BoardRow, createBoardStore } from '../records/board-store.ts';
+import { type BoardRow, createBoardStore, FIXED_RULES } from '../records/board-store.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
@@ -195,7 +195,7 @@ async function putBoard(
   if (isFull) return err({ kind: 'too_many_boards', boardsMax: BOARDS_MAX });
   const written = await store.put(wanted, wanted.createdAt, wanted.createdAt + RULES_AFTER_MS);
   if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
-  const isSame = (['sort', 'operator', 'period', 'isSigned'] as const).every((name) => written[name] === wanted[name]);
+  const isSame = FIXED_RULES.every((name) => written[name] === wanted[name]);
   return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
 }
 
