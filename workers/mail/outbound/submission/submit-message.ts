@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import type { Idempotency } from '../../../../durable-objects/mail/contract/drafts.ts';
 import type { DomainHour, Submitted } from '../../../../durable-objects/mail/contract/outbox.ts';
-
 import { type Problem, problem } from '../../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
@@ -21,7 +20,7 @@ import { type ValidRecipients, validateAddresses, validateFiles } from '../../do
 import { createPutPart } from '../../inbound/process/delivery.ts';
 import { toBadRequest } from '../../schemas/errors.ts';
 import type { ComposedMessage } from '../compose-message.ts';
-import { type FoundFile, findFiles } from './attached-files.ts';
+import { findFiles } from './attached-files.ts';
 import { fillFromDraft } from './draft-content.ts';
 import { keepAsDraft } from './keep-as-draft.ts';
 import {
@@ -138,11 +137,10 @@ async function submit(
   return err(toSubmitProblem(error, await keepAsDraft(env, sender.userId, request, files.value, idempotency)));
 }
 
-interface Accepted {
+/** A message that passed all checks, and its room within the limits. */
+interface Accepted extends Parts {
   readonly idempotency: Idempotency | null;
   readonly draftRevision: number | null;
-  readonly from: { readonly name: string; readonly email: string };
-  readonly files: readonly FoundFile[];
   readonly recipients: ValidRecipients;
   readonly domainHour: DomainHour;
   readonly making: Making;
