@@ -58,7 +58,8 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
       if (row === null) return null;
       const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
       // If a stored secret cannot be opened, the cause is the deployment (a lost MASTER_KEY), never the caller.
-      if (!secret.ok) throw new Error(`the secret of access key ${accessKeyId} does not open: ${secret.error.kind}`);
+      if (!secret.ok)
+        throw new Error(`the secret of access key ${accessKeyId} cannot be unsealed: ${secret.error.kind}`);
       return { secretAccessKey: secret.value, principal: toUser(row, 'access_key', null) };
     },
 

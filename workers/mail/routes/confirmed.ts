@@ -139,7 +139,7 @@ const confirmSchema = z
   .strictObject(CONFIRMATION)
   .refine(({ password, passkey }) => password !== undefined || passkey !== undefined, {
     path: ['password'],
-    message: 'Send `password` or `passkey`.',
+    message: 'required, unless passkey is sent',
   })
   .openapi({ example: { password: 'correct horse battery' } });
 
