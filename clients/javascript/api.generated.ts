@@ -9854,7 +9854,12 @@ export namespace V1 {
   export namespace CallJmap {
     export type RequestParams = {};
     export type RequestQuery = {};
-    export type RequestBody = object;
+    export type RequestBody = {
+      using: string[];
+      /** Each call is [name, arguments, id]. */
+      methodCalls: any[][];
+      createdIds?: Record<string, string>;
+    };
     export type RequestHeaders = {};
     export type ResponseBody = JmapResponse;
   }
@@ -10059,7 +10064,12 @@ export namespace V1 {
   export namespace SetAgentRecipients {
     export type RequestParams = {};
     export type RequestQuery = {};
-    export type RequestBody = AgentRecipients & {
+    export type RequestBody = {
+      /**
+       * @maxItems 100
+       * @example ["grace@example.net"]
+       */
+      emails: string[];
       /** @maxLength 256 */
       password?: string;
       /** @pattern ^\d{6}$ */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PRICES, priceOfSending } from '../../../../workers/shared/telemetry/prices.ts';
 import {
   count,
@@ -15,6 +17,7 @@ import {
   seconds,
   word,
 } from '../../../support/claims.ts';
+import { ROOT } from '../../../support/markdown.ts';
 
 const verdict = (name: string) => numberOf('workers/shared/stores/health-verdict.ts', name);
 const pass = (name: string) => numberOf('workers/shared/s3-location/pass.ts', name);
@@ -70,6 +73,22 @@ export const API_STABILITY: PageClaims = {
     `| values in the body | ${count(numberOf('workers/shared/json/json-bounds.ts', 'JSON_VALUES_MAX'))} |`,
     `| answer | ${mb(numberOf('workers/shared/pure/request-budget.ts', 'ANSWER_BYTES_MAX'))} MB |`,
   ],
+};
+
+const MANIFEST = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const LOCK: Record<string, { dev?: boolean; devOptional?: boolean }> = JSON.parse(
+  readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
+).packages;
+const DIRECT = Object.keys(MANIFEST.dependencies).length;
+const RUNNING = new Set(
+  Object.entries(LOCK)
+    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
+    .map(([path]) => path.slice(path.lastIndexOf('node_modules/'))),
+).size;
+
+export const DEPENDENCIES: PageClaims = {
+  page: 'docs/dependencies.md',
+  claims: [`${RUNNING} packages run in production: ${DIRECT} above, and ${RUNNING - DIRECT} that they bring.`],
 };
 
 export const DEPLOY: PageClaims = {
