@@ -9898,7 +9898,7 @@ export namespace V1 {
       /** @maxLength 255 */
       blobId: string;
       /** @maxLength 2000 */
-      name?: string;
+      name: string;
     };
     export type RequestQuery = {
       /** @maxLength 200 */
@@ -9923,8 +9923,6 @@ export namespace V1 {
       accountId: string;
       /** @maxLength 255 */
       blobId: string;
-      /** @maxLength 2000 */
-      name?: string;
     };
     export type RequestQuery = {
       /** @maxLength 200 */

@@ -70,6 +70,7 @@ export const MAIL: PageClaims = {
     `Attachments of a message over ${mib(numberOf(`${WORKER}/checks/opened-message.ts`, 'HELD_BYTES_MAX'))} MiB are streamed`,
     // An account
     `holds for ${word(minutes(numberOf(`${WORKER}/routes/confirmed.ts`, 'CONFIRMED_MS')))} minutes`,
+    `A key of storage that ends within ${hours(numberOf(`${WORKER}/routes/me-access-keys.ts`, 'NEW_SESSION_KEY_MS_MAX'))} hours needs none`,
     `other sessions made in the last ${days(numberOf('workers/identity/login/password-reset.ts', 'ENDS_SINCE_MS'))} days`,
     `at most ${word(numberOf(`${WORKER}/accounts/security-notices.ts`, 'max'))} of a kind per hour`,
     `Keep the ${word(numberOf('workers/identity/secrets/totp.ts', 'RECOVERY_CODES'))} recovery codes`,
