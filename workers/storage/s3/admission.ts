@@ -143,7 +143,7 @@ export async function admit(
   const counted: readonly Rate[] = ['caller'];
   if (bucket === null) return { isAdmitted: true, service, bucket, found: null, identity, counted };
   if (!bucket.ok) return refuse(toS3Error(bucket.error), counted);
-  const found = await findVersion(call, from, bucket.value, { identity, wire });
+  const found = await openVersion(call, from, bucket.value, { identity, wire });
   if (found === 'unproven') return refuse(toS3Error(REFUSED.error), counted);
   const version = found && versionOf(found);
   const right = checkAccess(call, { caller: caller.value, bucket: bucket.value, version }, wire.now);
@@ -181,7 +181,7 @@ const admitToBucket = (env: Env, bucketId: string): Promise<Result<null, S3Failu
  * @returns null if the operation needs no version; `unproven` if the look-up does not prove that recent copies are current. An
  * unknown bucket may be new, so it is never proven.
  */
-async function findVersion(
+async function openVersion(
   call: Call,
   { source, pending }: AttemptSource,
   bucket: Bucket,

@@ -164,14 +164,14 @@ async function run(call: Call, { source }: AttemptSource, admitted: Admitted, wi
   if (isPrimary && isRead) return final(await operation.run(toBucketContext(service, bucket)));
   const context = toProvenContext(service, bucket, { identity, ...(isPrimary ? { isPrimary } : {}) });
   const outcome = await runRenewed(call, operation, context, wire);
-  return { outcome, isFinal: isPrimary || isFinal(outcome, call), isRefused: outcome.proof === 'refused' };
+  return { outcome, isFinal: isPrimary || mayAnswer(outcome, call), isRefused: outcome.proof === 'refused' };
 }
 
 /**
- * Whether an outcome is returned without asking the primary. An unproven outcome is final only if it reveals nothing about the
+ * Whether an outcome of recent copies may be the answer. An unproven one may only if it reveals nothing about the
  * bucket, or if the body of an upload cannot be read again.
  */
-function isFinal(outcome: Proven<Response, S3Failure>, { request, isBodyUsed }: Call): boolean {
+function mayAnswer(outcome: Proven<Response, S3Failure>, { request, isBodyUsed }: Call): boolean {
   if (outcome.proof === 'held' || (isBodyUsed() && !isReadDocument(request))) return true;
   return outcome.proof !== 'refused' && !outcome.ok && isServerError(outcome.error);
 }
