@@ -6,6 +6,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import { readRows } from '../../../durable-objects/mail/database/store.ts';
 import { readEmails } from '../../../durable-objects/mail/jmap/email-read-store.ts';
+import { readJmapFolders } from '../../../durable-objects/mail/jmap/folder-read-store.ts';
 import { findFolder } from '../../../durable-objects/mail/messages/folder-store.ts';
 import { listMessages, readMessage } from '../../../durable-objects/mail/messages/message-read-store.ts';
 import { search } from '../../../durable-objects/mail/search/search-store.ts';
@@ -115,6 +116,19 @@ it('a list and a search show the messages that are read alone, with long fields 
   expect(hits.every(({ snippet }) => snippet.includes('plum'))).toBe(true);
 });
 
+it('the threads of all folders are those of each folder', async () => {
+  const [counted, expected] = await inSql((sql) => {
+    const folders = readJmapFolders(sql, true);
+    const count =
+      'SELECT count(DISTINCT thread) AS count FROM message WHERE folder = (SELECT folder FROM folder WHERE folder_id = ?)';
+    return [
+      folders.map(({ folderId, totalThreads }) => [folderId, totalThreads]),
+      folders.map(({ folderId }) => [folderId, sql.exec(count, folderId).one().count]),
+    ];
+  });
+  expect(counted).toEqual(expected);
+});
+
 it('the number of queries does not grow with the page', async () => {
   const count = (sql: SqlStorage, work: (counted: SqlStorage) => unknown): number => {
     let queries = 0;
@@ -131,9 +145,10 @@ it('the number of queries does not grow with the page', async () => {
     return [5, 50].map((limit) => ({
       list: count(sql, (each) => folder && listMessages(each, folder, { offset: 0 }, limit)),
       emails: count(sql, (each) => readEmails(each, ids.slice(0, limit), ANSWER_BYTES_MAX)),
+      folders: count(sql, (each) => readJmapFolders(each, true)),
       search: count(sql, (each) => search(each, { query: 'plum', sort: 'relevance', page: null, limit }, START)),
     }));
   });
-  const expected = { list: 2, emails: 1, search: 7 };
+  const expected = { list: 2, emails: 1, folders: 4, search: 7 };
   expect(counts).toEqual([expected, expected]);
 });
