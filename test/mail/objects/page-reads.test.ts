@@ -31,6 +31,14 @@ const TEXTS = [
 const MANY = Array.from({ length: 12_000 }, (_, n) => ({ name: `"Plum\0" ${n}`, email: `person-${n}@elsewhere.test` }));
 const FILLING = 60;
 
+interface Counts {
+  readonly queries: number;
+  readonly rows: number;
+}
+/** Queries of a page of any length, and rows that a page of 50 messages may read in this mailbox. */
+const QUERIES = { list: 2, emails: 1, folders: 4, search: 7 };
+const ROWS_OF_50_MAX = { list: 200, emails: 180, folders: 450, search: 610 };
+
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
   if (!result.ok) throw new Error(JSON.stringify(result.error));
   return result.value;
@@ -129,17 +137,18 @@ it('the threads of all folders are those of each folder', async () => {
   expect(counted).toEqual(expected);
 });
 
-it('the number of queries does not grow with the page', async () => {
-  const count = (sql: SqlStorage, work: (counted: SqlStorage) => unknown): number => {
-    let queries = 0;
+it('the number of queries does not grow with the page, and a page reads few rows', async () => {
+  const count = (sql: SqlStorage, work: (counted: SqlStorage) => unknown): Counts => {
+    const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
     const exec = (...args: Parameters<SqlStorage['exec']>) => {
-      queries += 1;
-      return sql.exec(...args);
+      const cursor = sql.exec(...args);
+      cursors.push(cursor);
+      return cursor;
     };
     work({ exec } as SqlStorage);
-    return queries;
+    return { queries: cursors.length, rows: cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
   };
-  const counts = await inSql((sql) => {
+  const [short, long] = await inSql((sql) => {
     const folder = findFolder(sql, 'inbox');
     const ids = [...sql.exec<{ id: string }>('SELECT message_id AS id FROM message')].map(({ id }) => id);
     return [5, 50].map((limit) => ({
@@ -149,6 +158,10 @@ it('the number of queries does not grow with the page', async () => {
       search: count(sql, (each) => search(each, { query: 'plum', sort: 'relevance', page: null, limit }, START)),
     }));
   });
-  const expected = { list: 2, emails: 1, folders: 4, search: 7 };
-  expect(counts).toEqual([expected, expected]);
+  const pick = <K extends keyof Counts>(of: Record<string, Counts> = {}, key: K) =>
+    Object.fromEntries(Object.entries(of).map(([name, counts]) => [name, counts[key]]));
+  expect(pick(short, 'queries')).toEqual(QUERIES);
+  expect(pick(long, 'queries')).toEqual(QUERIES);
+  const above = Object.entries(ROWS_OF_50_MAX).filter(([name, max]) => (pick(long, 'rows')[name] ?? 0) > max);
+  expect([above, pick(long, 'rows')]).toEqual([[], pick(long, 'rows')]);
 });
