@@ -32,7 +32,7 @@ beforeAll(async () => {
   for (let n = 0; n < MESSAGES; n += PER_CALL) {
     const inputs = Array.from({ length: PER_CALL }, (_, at) => makeMessage(n + at, random));
     const stored = await mailbox.storeMessages(inputs);
-    expect(stored.ok && stored.value.every(({ ok }) => ok)).toBe(true);
+    expect(new Set(stored.ok ? stored.value.map(({ ok }) => ok) : [])).toEqual(new Set([true]));
   }
   const folders = await mailbox.readJmapFolders(false);
   if (!folders.ok) throw new Error('the mailbox is missing');
