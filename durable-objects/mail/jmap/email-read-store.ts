@@ -32,8 +32,9 @@ type EmailRow = ListedRow & OpenedRow & { at: number; email_id: string; folder_i
 
 const listRows = statement<{ positions: string }, EmailRow>(
   `SELECT j.key AS at, ${EMAIL_ID} AS email_id, ${LISTED_COLUMNS}, ${OPENED_COLUMNS}, ${LABELS_SQL} AS labels,
-     (SELECT json_group_array(f.folder_id) FROM folder AS f WHERE f.folder = m.folder OR f.folder IN
-        (SELECT value FROM json_each(m.also_in))) AS folder_ids
+     CASE WHEN m.also_in IS NULL THEN (SELECT json_array(f.folder_id) FROM folder AS f WHERE f.folder = m.folder)
+       ELSE (SELECT json_group_array(f.folder_id) FROM folder AS f WHERE f.folder = m.folder OR f.folder IN
+         (SELECT value FROM json_each(m.also_in))) END AS folder_ids
    FROM json_each(:positions) AS j CROSS JOIN message AS m ON m.position = j.value`,
 );
 

@@ -1,6 +1,6 @@
 /** Folders with the counts that JMAP mailboxes have (RFC 8621 §2). */
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
-import type { FolderRole } from '../contract/folders.ts';
+import type { FolderRole, FolderRow } from '../contract/folders.ts';
 import type { JmapFolder } from '../contract/jmap.ts';
 import { readRows } from '../database/store.ts';
 import { isHidden, listFolders } from '../messages/folder-store.ts';
@@ -22,26 +22,30 @@ export function readJmapFolders(sql: SqlStorage, withThreads: boolean): JmapFold
   const arrangement = new Map([...execute(sql, listArrangement, {})].map((row) => [row.folder, row]));
   const folders = listFolders(sql);
   const unread = withThreads ? countUnreadThreads(sql, folders) : null;
+  const threads = withThreads ? countThreads(sql, folders) : null;
   return folders.map((row) => ({
     folderId: row.folder_id,
     name: row.name,
     role: row.role,
     total: row.total,
     unread: row.unread,
-    totalThreads: withThreads ? countThreads(sql, row.folder, row.total) : row.total,
+    totalThreads: threads?.get(row.folder) ?? row.total,
     unreadThreads: unread?.(row.folder) ?? row.unread,
     sortOrder: arrangement.get(row.folder)?.sort_order ?? 0,
     isSubscribed: arrangement.get(row.folder)?.is_subscribed !== 0,
   }));
 }
 
-const countAll = statement<{ folder: number }, { count: number }>(
-  `SELECT count(DISTINCT m.thread) AS count FROM message_folder AS f CROSS JOIN message AS m ON m.position = f.position
-   WHERE f.folder = :folder`,
+const countAll = statement<{ folders: string }, { folder: number; count: number }>(
+  `SELECT j.value AS folder, (SELECT count(DISTINCT m.thread) FROM message_folder AS f CROSS JOIN message AS m
+     ON m.position = f.position WHERE f.folder = j.value) AS count FROM json_each(:folders) AS j`,
 );
 
-function countThreads(sql: SqlStorage, folder: number, total: number): number {
-  return total === 0 || total > COUNTED_MESSAGES_MAX ? total : execute(sql, countAll, { folder }).one().count;
+/** @returns the numbers of threads of the folders in which threads are counted. */
+function countThreads(sql: SqlStorage, folders: readonly FolderRow[]): Map<number, number> {
+  const counted = folders.filter(({ total }) => total > 0 && total <= COUNTED_MESSAGES_MAX);
+  const rows = execute(sql, countAll, { folders: JSON.stringify(counted.map(({ folder }) => folder)) });
+  return new Map([...rows].map(({ folder, count }) => [folder, count]));
 }
 
 const listUnread = statement<

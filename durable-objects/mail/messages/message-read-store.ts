@@ -108,10 +108,12 @@ function toListIndex({ role, folder }: FolderRow): readonly [from: string, where
 export function readSummaries(sql: SqlStorage, positions: readonly number[]): MessageSummary[] {
   const rows = sql.exec<SummaryRow>(
     `SELECT ${SUMMARY_COLUMNS} FROM json_each(?) AS j CROSS JOIN message AS m ON m.position = j.value
-     CROSS JOIN folder AS f ON f.folder = m.folder ORDER BY j.key`,
+     CROSS JOIN folder AS f ON f.folder = m.folder`,
     JSON.stringify(positions),
   );
-  return [...readRows(rows)].map(toSummary);
+  // Sorted here: SQLite would copy the wide rows to sort them.
+  const byPosition = new Map([...readRows(rows)].map((row) => [row.position, toSummary(row)]));
+  return positions.flatMap((position) => byPosition.get(position) ?? []);
 }
 
 /**

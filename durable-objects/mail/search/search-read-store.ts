@@ -1,6 +1,6 @@
 /** Reads of messages that a compiled filter matches, each from one index in order of position. */
 
-import type { Row } from '../database/store.ts';
+import { type Row, readRows } from '../database/store.ts';
 import type { CompiledSearch, Driver } from './search-sql.ts';
 import { type Condition, toTextCondition } from './text-sql.ts';
 
@@ -85,13 +85,14 @@ export function readHits<T extends Row>(sql: SqlStorage, search: CompiledSearch,
   const isDriven = driver && (driver.isRare || search.texts.length === 0);
   const span = { before: search.before, floor: search.from };
   const { from, position, where } = isDriven ? toDriverRead(search, driver, span) : toWindowRead(search, null, span);
-  return sql.exec<T>(
+  const rows = sql.exec<T>(
     `SELECT ${request.columns} FROM ${from} WHERE ${position} < ?1 AND ${position} >= ?2 AND ${joinConditions(where)}
      ORDER BY ${position} ${request.order}`,
     search.before,
     search.from,
     ...valuesOf(where),
   );
+  return readRows(rows);
 }
 
 /** Picks the index that excludes the most messages, among the indexes in order of time. Each needs its condition word for word. */

@@ -6,6 +6,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, expect, it } from 'vitest';
 import { readRows } from '../../../durable-objects/mail/database/store.ts';
 import { readEmails } from '../../../durable-objects/mail/jmap/email-read-store.ts';
+import { readJmapFolders } from '../../../durable-objects/mail/jmap/folder-read-store.ts';
 import { findFolder } from '../../../durable-objects/mail/messages/folder-store.ts';
 import { listMessages, readMessage } from '../../../durable-objects/mail/messages/message-read-store.ts';
 import { search } from '../../../durable-objects/mail/search/search-store.ts';
@@ -29,6 +30,14 @@ const TEXTS = [
 /** Recipients of a hostile message: more than a list shows, and most of what a row may have. */
 const MANY = Array.from({ length: 12_000 }, (_, n) => ({ name: `"Plum\0" ${n}`, email: `person-${n}@elsewhere.test` }));
 const FILLING = 60;
+
+interface Counts {
+  readonly queries: number;
+  readonly rows: number;
+}
+/** Queries of a page of any length, and rows that a page of 50 messages may read in this mailbox. */
+const QUERIES = { list: 2, emails: 1, folders: 4, search: 7 };
+const ROWS_OF_50_MAX = { list: 200, emails: 180, folders: 450, search: 610 };
 
 const value = <T>(result: { ok: true; value: T } | { ok: false; error: unknown }): T => {
   if (!result.ok) throw new Error(JSON.stringify(result.error));
@@ -115,25 +124,44 @@ it('a list and a search show the messages that are read alone, with long fields 
   expect(hits.every(({ snippet }) => snippet.includes('plum'))).toBe(true);
 });
 
-it('the number of queries does not grow with the page', async () => {
-  const count = (sql: SqlStorage, work: (counted: SqlStorage) => unknown): number => {
-    let queries = 0;
+it('the threads of all folders are those of each folder', async () => {
+  const [counted, expected] = await inSql((sql) => {
+    const folders = readJmapFolders(sql, true);
+    const count =
+      'SELECT count(DISTINCT thread) AS count FROM message WHERE folder = (SELECT folder FROM folder WHERE folder_id = ?)';
+    return [
+      folders.map(({ folderId, totalThreads }) => [folderId, totalThreads]),
+      folders.map(({ folderId }) => [folderId, sql.exec(count, folderId).one().count]),
+    ];
+  });
+  expect(counted).toEqual(expected);
+});
+
+it('the number of queries does not grow with the page, and a page reads few rows', async () => {
+  const count = (sql: SqlStorage, work: (counted: SqlStorage) => unknown): Counts => {
+    const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
     const exec = (...args: Parameters<SqlStorage['exec']>) => {
-      queries += 1;
-      return sql.exec(...args);
+      const cursor = sql.exec(...args);
+      cursors.push(cursor);
+      return cursor;
     };
     work({ exec } as SqlStorage);
-    return queries;
+    return { queries: cursors.length, rows: cursors.reduce((sum, { rowsRead }) => sum + rowsRead, 0) };
   };
-  const counts = await inSql((sql) => {
+  const [short, long] = await inSql((sql) => {
     const folder = findFolder(sql, 'inbox');
     const ids = [...sql.exec<{ id: string }>('SELECT message_id AS id FROM message')].map(({ id }) => id);
     return [5, 50].map((limit) => ({
       list: count(sql, (each) => folder && listMessages(each, folder, { offset: 0 }, limit)),
       emails: count(sql, (each) => readEmails(each, ids.slice(0, limit), ANSWER_BYTES_MAX)),
+      folders: count(sql, (each) => readJmapFolders(each, true)),
       search: count(sql, (each) => search(each, { query: 'plum', sort: 'relevance', page: null, limit }, START)),
     }));
   });
-  const expected = { list: 2, emails: 1, search: 7 };
-  expect(counts).toEqual([expected, expected]);
+  const pick = <K extends keyof Counts>(of: Record<string, Counts> = {}, key: K) =>
+    Object.fromEntries(Object.entries(of).map(([name, counts]) => [name, counts[key]]));
+  expect(pick(short, 'queries')).toEqual(QUERIES);
+  expect(pick(long, 'queries')).toEqual(QUERIES);
+  const above = Object.entries(ROWS_OF_50_MAX).filter(([name, max]) => (pick(long, 'rows')[name] ?? 0) > max);
+  expect([above, pick(long, 'rows')]).toEqual([[], pick(long, 'rows')]);
 });
