@@ -100,10 +100,10 @@ export default {
     });
   },
 
-  async email(message, env, ctx): Promise<void> {
+  async email(message, env): Promise<void> {
     // The sender treats an exception as a temporary failure and tries again, so no mail is lost while PRODUCTS is being corrected.
     if (!isServed(env, mail)) throw new Error('PRODUCTS does not include mail');
-    await runInvocation(env, undefined, () => mail.receiveEmail(message, guardedEnv(env), ctx));
+    await runInvocation(env, undefined, () => mail.receiveEmail(message, guardedEnv(env)));
   },
 
   async queue(batch, env, ctx): Promise<void> {

@@ -94,10 +94,13 @@ const TASKS: Readonly<Record<ProductName, string>> = {
   mail: `registers me@example.test; then sign in at ${base}/_/mail`,
 };
 const blocks = products.map((name) => `# ${name}: ${TASKS[name]}\n${first[name]}`);
+const links = products.map((name) => `  ${name.padEnd(18)} ${base}/_/${name}`);
 console.log(`
 Tessera is running.
 
   web app and APIs   ${base}/_/   (API reference: ${base}/_/docs)
+${links.join('\n')}
+  operators          ${base}/_/operator
   object storage     ${base}      (S3, any region)
   inbound SMTP       ${HOST}:${smtpPort}
   mail programs      ${bridge ? `${HOST}:${bridge.imapPort} (IMAP), ${HOST}:${bridge.smtpPort} (SMTP), with an app token` : 'no bridge'}

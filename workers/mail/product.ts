@@ -26,8 +26,7 @@ export const mail = {
   obligation: mailboxObligation,
   queue: { suffix: '-mail-outbound', owns: () => true },
   events: { suffix: '-mail-events', owns: () => true },
-  receiveEmail: async (message, env, ctx) =>
-    (await import('./inbound/accept/receive-email.ts')).receiveEmail(message, env, ctx),
+  receiveEmail: async (message, env) => (await import('./inbound/accept/receive-email.ts')).receiveEmail(message, env),
   load: () => import('./api.ts'),
   work: async () => (await import('./work.ts')).work,
 } satisfies Product;

@@ -42,7 +42,7 @@ export interface Product {
   /** Events of Cloudflare in a queue. */
   readonly events?: ProductQueue;
   /** Receives an email. The sender tries again if this fails. */
-  readonly receiveEmail?: (message: ForwardableEmailMessage, env: Env, ctx: ExecutionContext) => Promise<void>;
+  readonly receiveEmail?: (message: ForwardableEmailMessage, env: Env) => Promise<void>;
   /** Loads the JSON API. Its schemas are most of what an isolate evaluates. */
   readonly load: () => Promise<ProductApi>;
   /** Loads the background work, without the routes of the API. */

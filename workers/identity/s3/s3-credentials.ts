@@ -97,7 +97,7 @@ function createOpener(row: DatedAccessKey, accessKeyId: string, keys: MasterKeys
     if (secret !== null) return secret;
     const opened = openSecret(row.secretSealed, `access-key:${accessKeyId}`, keys);
     // If a stored secret cannot be opened, the cause is the deployment (a lost MASTER_KEY), never the caller.
-    if (!opened.ok) throw new Error(`the secret of access key ${accessKeyId} does not open: ${opened.error.kind}`);
+    if (!opened.ok) throw new Error(`the secret of access key ${accessKeyId} cannot be unsealed: ${opened.error.kind}`);
     secret = new SecretAccessKey(opened.value);
     return secret;
   };
