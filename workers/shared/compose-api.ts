@@ -20,10 +20,14 @@ const apis = new Map<string, Api>();
  * Evaluating the schemas of all of them takes most of the first request of an isolate.
  */
 export async function apiOf(products: readonly Product[], env: Env, path: string): Promise<Api> {
+  const owner = products.find(({ ownPaths }) => ownPaths?.test(path));
+  if (owner && isKnownServed(env, owner)) return keep(`only ${owner.name}`, () => composePart(owner));
   const served = products.filter((product) => isKnownServed(env, product));
-  const owner = served.find(({ ownPaths }) => ownPaths?.test(path));
-  const names = owner ? `only ${owner.name}` : served.map(({ name }) => name).join();
-  const api = apis.get(names) ?? (await (owner ? composePart(owner) : composeApi(products, served)));
+  return keep(served.map(({ name }) => name).join(), () => composeApi(products, served));
+}
+
+async function keep(names: string, compose: () => Promise<Api>): Promise<Api> {
+  const api = apis.get(names) ?? (await compose());
   apis.set(names, api);
   return api;
 }
