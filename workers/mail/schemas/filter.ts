@@ -1,8 +1,9 @@
 /** JSON schemas of filters. */
 import { z } from '@hono/zod-openapi';
+import { PLAIN_ACTIONS, TEXT_OPERATORS } from '../domain/filter-rule.ts';
 import { labelSchema } from './message.ts';
 
-const textOperator = z.enum(['contains', 'is', 'begins_with', 'ends_with']);
+const textOperator = z.enum(TEXT_OPERATORS);
 const text = z.string().max(500).regex(/\S/, 'must not be blank');
 const headerName = z.string().regex(/^[!-9;-~]{1,100}$/, 'must be the name of a header field');
 const negate = z.boolean().optional();
@@ -31,7 +32,7 @@ const actionSchema = z.union([
   z.strictObject({ type: z.literal('move'), folder_id: z.string().max(100) }),
   z.strictObject({ type: z.literal('label'), label: labelSchema }),
   z.strictObject({ type: z.literal('forward'), to: z.email().max(254) }),
-  z.strictObject({ type: z.enum(['mark_read', 'flag', 'trash', 'stop']) }),
+  z.strictObject({ type: z.enum(PLAIN_ACTIONS) }),
 ]);
 
 export const filterSchema = z
