@@ -84,10 +84,10 @@ const NO_COUNTS =
 
 /** Lists the numbers of a section that are in no claim, with the words around them. Code is left out. */
 export function findUnclaimed(text: string, section: string, claims: readonly string[]): string[] {
-  const from = text.indexOf(` ## ${section} `);
-  const end = text.indexOf(' ## ', from + 4);
+  const from = text.search(new RegExp(` ###? ${section} `));
   if (from < 0) throw new Error(`there is no section ${section}`);
-  let body = text.slice(from, end < 0 ? undefined : end);
+  const end = text.slice(from + 4).search(/ ##+ /) + from + 4;
+  let body = text.slice(from, end < from + 4 ? undefined : end).replaceAll(/ \d+\. (?=[A-Z])/g, ' ');
   for (const claim of claims) body = body.replaceAll(flat(claim), ' ');
   const counted = flat(body.replaceAll(/\]\([^)]*\)|`[^`]*`/g, ' ').replaceAll(NO_COUNTS, ''));
   return [...counted.matchAll(/.{0,40}(?<![\w-])\d[\d,.]*.{0,20}/g)].map(([around]) => around.trim());

@@ -66,10 +66,10 @@ export function usePlayer(userId: string | null, season: string | null, refresh:
 function describePlace(info: PlayerInfo): string {
   if (info.players <= 1) return t.onlyPlayer;
   const share = (info.rank / info.players) * 100;
-  return fill(t.topShare, {
-    share: formatCount(share < 1 ? Math.ceil(share * 10) / 10 : Math.ceil(share)),
-    players: plural(boardTexts.counts.players, info.players),
-  });
+  const players = plural(boardTexts.counts.players, info.players);
+  // "Top 100%" would say nothing.
+  if (share > 50) return fill(t.ofPlayers, { players });
+  return fill(t.topShare, { share: formatCount(share < 1 ? Math.ceil(share * 10) / 10 : Math.ceil(share)), players });
 }
 
 interface Props {

@@ -38,7 +38,7 @@ export function describeProblem(status: number, problem: ProblemBody, retryAfter
   const code = problem.code ?? '';
   const values = {
     // The server writes English.
-    detail: language === 'en' ? (problem.errors?.[0]?.message ?? problem.detail ?? problem.title ?? '') : '',
+    detail: language === 'en' ? (toDetail(problem.errors?.[0]) ?? problem.detail ?? problem.title ?? '') : '',
     wait:
       retryAfterSeconds === null
         ? texts.soon
@@ -49,6 +49,10 @@ export function describeProblem(status: number, problem: ProblemBody, retryAfter
   if (sentences.length > 0) return [...new Set(sentences)].map((text) => fill(text, values)).join(' ');
   return fill(texts.problems[code] ?? '{detail}', values) || fill(texts.unknown, { status: String(status) });
 }
+
+/** The server's words about a member. Those that do not begin a sentence complete the name of the member. */
+const toDetail = (error: { path: string; message: string } | undefined): string | undefined =>
+  error && /^[a-z]/.test(error.message) ? `${error.path}: ${error.message}.` : error?.message;
 
 /** Finds the field that an error path names: `to.0.email` → `to`, the outermost member, which the user knows. */
 const toField = (path: string): string => path.split('.').find((part) => part in texts.fields) ?? '';

@@ -40,6 +40,11 @@ const WHOLE = [
   { of: STORAGE, sections: ['Guarantees', 'Limits'] },
   { of: LEADERBOARD, sections: ['Guarantees', 'Limits'] },
   { of: MAIL, sections: ['Guarantees', 'Limits'] },
+  { of: JMAP, sections: ['Limits of one request'] },
+  { of: API_STABILITY, sections: ['Limits of every JSON route'] },
+  { of: BRIDGE, sections: ['Limits'] },
+  { of: COLLECTORS, sections: ['Rounds', 'Limits'] },
+  { of: SIGN_IN_PAGE, sections: ['When an account ends', 'How it is kept safe'] },
 ];
 
 describe.each(PAGES)('$page', ({ page, claims }) => {

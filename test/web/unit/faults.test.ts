@@ -24,6 +24,10 @@ describe('texts for errors', () => {
     expect(describeProblem(400, { code: 'invalid_request', errors: [{ path: 'to.0.email', message: 'bad' }] })).toBe(
       'Check the recipients.',
     );
+    const unknown = [{ path: 'decimals', message: 'must be at most 6' }];
+    expect(describeProblem(400, { code: 'invalid_request', errors: unknown })).toContain(
+      'decimals: must be at most 6.',
+    );
   });
 
   it('names the time of a retry, and keeps the words of the server only for unknown codes', () => {

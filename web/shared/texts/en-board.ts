@@ -64,6 +64,7 @@ export const enBoard = {
     chartHere: '{name} has {score}.',
     onlyPlayer: 'the only player',
     topShare: 'top {share}% of {players}',
+    ofPlayers: 'of {players}',
   },
   counts: {
     players: { one: '{count} player', other: '{count} players' } as Forms,

@@ -1,3 +1,4 @@
+import { toFileBytesMax } from '../../../../workers/mail/domain/transport-choice.ts';
 import { USAGE } from '../../../../workers/shared/telemetry/prices.ts';
 import {
   count,
@@ -27,6 +28,11 @@ const parse = (name: string) => numberOf(`${WORKER}/mime/parse.ts`, name);
 const refusal = (name: string) => numberOf(`${WORKER}/outbound/submission/refusal.ts`, name);
 const JUNK_DAYS = days(numberOf(`${MAILBOX}/messages/message-store.ts`, 'HIDDEN_MAIL_AGE_MAX_MS'));
 const SERVICE_BYTES = numberOf(`${WORKER}/domain/transport-choice.ts`, 'EMAIL_SERVICE_BYTES_MAX');
+/** Files of a message through Email Service, beside the text that the composer allows for. */
+const SERVICE_FILES_MB =
+  Math.floor(
+    toFileBytesMax(SERVICE_BYTES, numberOf(`${WORKER}/outbound/submission/size-of-way.ts`, 'TEXT_BYTES')) / 1e5,
+  ) / 10;
 const SHARE = numberOf(`${WORKER}/outbound/submission/send-room.ts`, 'SHARE_RECIPIENTS');
 const KEY_DAYS = days(numberOf(`${MAILBOX}/outbox/submission-store.ts`, 'KEY_AGE_MAX_MS'));
 const percent = (name: string) =>
@@ -53,7 +59,7 @@ export const MAIL: PageClaims = {
     `| sending through Email Service, the whole installation | ${count(defaultOf('MAIL_OUT_PER_MONTH'))} recipients per calendar month (\`MAIL_OUT_PER_MONTH\`); further ones wait |`,
     `| forwards and vacation replies | ${defaultOf('AUTOMATIC_LIMIT_PER_HOUR')} per hour and account (\`AUTOMATIC_LIMIT_PER_HOUR\`); further ones wait |`,
     '| Cloudflare Email Routing, in | 25 MiB raw, about 18 MiB of files |',
-    `| Cloudflare Email Service, out | ${mib(SERVICE_BYTES)} MiB encoded, about 3.7 MB of files. A larger message is 413`,
+    `| Cloudflare Email Service, out | ${mib(SERVICE_BYTES)} MiB encoded, about ${SERVICE_FILES_MB} MB of files. A larger message is 413`,
     `| inline attachment in JSON | ${mib(numberOf(`${WORKER}/outbound/submission/attached-files.ts`, 'INLINE_FILE_BYTES_MAX'))} MiB; upload larger files |`,
     `| recipients in a list of messages | ${count(numberOf(`${MAILBOX}/messages/message-read-store.ts`, 'LISTED_RECIPIENTS_LENGTH_MAX'))} characters; the message itself has up to ${count(parse('ADDRESSES_MAX'))} addresses and ${count(parse('ADDRESSES_LENGTH_MAX'))} characters per field, its raw bytes all |`,
     `| bodies of a message in JSON | ${mb(numberOf('workers/shared/pure/request-budget.ts', 'ANSWER_BYTES_MAX') - numberOf(`${WORKER}/routes/message-json.ts`, 'FIELDS_BYTES'))} MB; beyond it`,
@@ -117,6 +123,12 @@ const limitOf = (name: string) => numberOf(`${WORKER}/jmap/protocol/limits.ts`, 
 export const JMAP: PageClaims = {
   page: 'docs/jmap.md',
   claims: [
+    `| bytes of all answers, plus bytes that result references bring | ${mb(numberOf('workers/shared/pure/request-budget.ts', 'ANSWER_BYTES_MAX'))} MB |`,
+    `| filter | ${numberOf(`${WORKER}/jmap/protocol/filter.ts`, 'CONDITIONS_MAX')} conditions, ${numberOf(`${WORKER}/jmap/protocol/filter.ts`, 'DEPTH_MAX')} deep |`,
+    `| ids of \`inMailboxOtherThan\` | ${limitOf('OBJECTS_PER_GET_MAX')} |`,
+    `for the ${limitOf('OBJECTS_PER_GET_MAX')} messages that one \`Email/get\` may name`,
+    `${mb(numberOf('workers/shared/pure/request-budget.ts', 'ANSWER_BYTES_MAX'))} MB are about ${Math.floor(numberOf('workers/shared/pure/request-budget.ts', 'ANSWER_BYTES_MAX') / 35_000 / 10) * 10} messages with bodies of 35 KB`,
+    `servers: ${(toFileBytesMax(SERVICE_BYTES, 0) / 1e6).toFixed(1)} MB through Email Service, else ${mib(numberOf(`${WORKER}/jmap/objects/session.ts`, 'ATTACHMENT_BYTES_MAX'))} MiB.`,
     `| room for the answer before a \`set\`, \`import\` or \`upload\` runs | ${mb(limitOf('CHANGE_ANSWER_BYTES'))} MB of the ${mb(numberOf('workers/shared/pure/request-budget.ts', 'ANSWER_BYTES_MAX'))} MB |`,
     `| body values of one message | ${mb(limitOf('BODY_VALUES_BYTES_MAX'))} MB |`,
     `| depth of the JSON | ${limitOf('REQUEST_DEPTH_MAX')} levels |`,

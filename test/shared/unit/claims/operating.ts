@@ -152,6 +152,7 @@ export const COLLECTORS: PageClaims = {
     `entries older than ${AUDIT_DAYS} days, daily, at most ${count(numberOf('workers/shared/audit/audit.ts', 'DELETES_PER_RUN_MAX') * numberOf('workers/shared/audit/audit-store.ts', 'ROWS_PER_DELETE_MAX'))} a day`,
     `an earlier round that are ${collectors('ORPHAN_WAIT_MS') === 86_400_000 ? 'a day' : ''} old are looked up once more`,
     `If a round finds more than ${collectors('REMOVED_SHARE_MAX') * 100}% of what it scanned, it deletes nothing and raises an alarm. Up to ${collectors('REMOVED_MIN')} objects are always allowed`,
+    `one crash leaves more than ${collectors('REMOVED_SHARE_MAX') * 100}%`,
     `A round records at most ${count(rounds('ORPHANS_RECORDED_MAX'))} candidates`,
     `A run scans ${count(numberOf('workers/mail/maintenance/orphans.ts', 'PAGES_PER_RUN') * numberOf('workers/mail/maintenance/orphans.ts', 'PAGE_KEYS'))} keys of mail and asks at most about ${count(numberOf('workers/mail/maintenance/orphans.ts', 'MAILBOXES_PER_RUN'))} mailboxes; one run a minute is ${(numberOf('workers/mail/maintenance/orphans.ts', 'PAGES_PER_RUN') * 1_000 * 1_440) / 1e6} million keys a day.`,
   ],
