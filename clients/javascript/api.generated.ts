@@ -9854,7 +9854,12 @@ export namespace V1 {
   export namespace CallJmap {
     export type RequestParams = {};
     export type RequestQuery = {};
-    export type RequestBody = object;
+    export type RequestBody = {
+      using: string[];
+      /** Each call is [name, arguments, id]. */
+      methodCalls: any[][];
+      createdIds?: Record<string, string>;
+    };
     export type RequestHeaders = {};
     export type ResponseBody = JmapResponse;
   }
@@ -9893,7 +9898,7 @@ export namespace V1 {
       /** @maxLength 255 */
       blobId: string;
       /** @maxLength 2000 */
-      name?: string;
+      name: string;
     };
     export type RequestQuery = {
       /** @maxLength 200 */
@@ -9918,8 +9923,6 @@ export namespace V1 {
       accountId: string;
       /** @maxLength 255 */
       blobId: string;
-      /** @maxLength 2000 */
-      name?: string;
     };
     export type RequestQuery = {
       /** @maxLength 200 */
@@ -10059,7 +10062,12 @@ export namespace V1 {
   export namespace SetAgentRecipients {
     export type RequestParams = {};
     export type RequestQuery = {};
-    export type RequestBody = AgentRecipients & {
+    export type RequestBody = {
+      /**
+       * @maxItems 100
+       * @example ["grace@example.net"]
+       */
+      emails: string[];
       /** @maxLength 256 */
       password?: string;
       /** @pattern ^\d{6}$ */

@@ -284,8 +284,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   },
   {
     id: 'T03',
-    from: 'for (let at = targets.length - 1; at >= 0; at--) {',
-    to: 'for (const at of targets.map((_, n) => targets.length - 1 - n).reverse()) {',
+    from: 'for (const target of targets.toReversed())',
+    to: 'for (const target of targets)',
     harm: 'one full or repeated recipient keeps the message from all others',
     tests: mail('receiving-faults'),
   },
@@ -298,8 +298,8 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
   },
   {
     id: 'T08',
-    from: "job.kind === 'forward' ? null : job.verdicts,",
-    to: 'job.verdicts,',
+    from: "verdicts: job.kind === 'forward' ? null : job.verdicts }",
+    to: 'verdicts: job.verdicts }',
     harm: 'forged mail counts as authenticated',
     tests: mail('edges'),
   },

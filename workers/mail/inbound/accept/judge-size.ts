@@ -4,7 +4,7 @@ import { chooseBodyParts } from '../../mime/body-parts.ts';
 import { decodeContent } from '../../mime/content-decoding.ts';
 import { memoryBudget } from '../../mime/memory-budget.ts';
 import type { MimePart } from '../../mime/mime-tree.ts';
-import { type Recipient, type RecipientReply, refuse } from './resolve-recipient.ts';
+import { type Recipient, type RecipientReply, toReply } from './resolve-recipient.ts';
 import type { StoredRaw } from './store-raw.ts';
 
 /** A raw message in the locations, before any mailbox has it. */
@@ -14,7 +14,7 @@ export interface ArrivedRaw extends StoredRaw {
 }
 
 export const tooLarge = ({ email, messageBytesMax }: Recipient): RecipientReply =>
-  refuse(email, 552, `5.3.4 message too large, the limit is ${messageBytesMax} bytes`);
+  toReply(email, 552, `5.3.4 message too large, the limit is ${messageBytesMax} bytes`);
 
 /**
  * Judges a message by its size, and by that of its files. They are measured only if they could exceed the limit.
@@ -30,7 +30,7 @@ export async function judgeSize(
   if (sizeBytes <= fileBytesMax) return null;
   const bytes = await fileBytes();
   if (bytes <= fileBytesMax) return null;
-  return refuse(email, 552, `5.3.4 the files have ${bytes} bytes, the limit is ${fileBytesMax} bytes`);
+  return toReply(email, 552, `5.3.4 the files have ${bytes} bytes, the limit is ${fileBytesMax} bytes`);
 }
 
 /**
