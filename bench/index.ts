@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- storage|leaderboard|mail|web` measures performance claims as ratios.
+ * `npm run bench -- storage|leaderboard|mail|processor|web` measures performance claims as ratios.
  *
  * Every benchmark uses the same method. Tessera and a floor run side by side under the same Miniflare on direct sockets. The
  * floor (`bench/floor/worker.js`) does the minimum with the same bindings and round trips. Short rounds of load alternate
@@ -16,6 +16,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ run(options: readonly str
   leaderboard: () => import('./leaderboard/index.ts'),
   mail: () => import('./mail/index.ts'),
   globe: () => import('./globe/index.ts'),
+  processor: () => import('./processor/index.ts'),
   web: () => import('./web.ts'),
 };
 

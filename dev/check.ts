@@ -1,8 +1,9 @@
-/** `npm run check`: checks types, lint, the rules of CONTRIBUTING.md, generated files and a dry-run deployment in parallel. */
+/** `npm run check`: checks types, lint, the rules of CONTRIBUTING.md, generated files and a dry-run deployment with the Worker's size in parallel. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './local/build.ts';
+import { findSizeProblem } from './worker-size.ts';
 
 /**
  * Checks types. What was found is kept for the next check, which then checks only changed files and those that depend on them. More
@@ -13,12 +14,13 @@ const checkTypes = (project: string, kept: string): [string, string[]] => [
   ['-p', project, '--checkers', '2', '--incremental', '--tsBuildInfoFile', `dist/types/${kept}.tsbuildinfo`],
 ];
 
+const BUNDLE = 'dist/check';
 const checks: [string, string[]][] = [
   checkTypes('.', 'all'),
   ['biome', ['check', '--error-on-warnings', '.']],
   ['node', ['dev/rules/check-rules.ts']],
   ['node', ['dev/generate/generate.ts', '--check']],
-  ['wrangler', ['deploy', '--dry-run', '--outdir', 'dist/check']],
+  ['wrangler', ['deploy', '--dry-run', '--outdir', BUNDLE]],
 ];
 if (existsSync(join(ROOT, 'web/tsconfig.json'))) checks.push(checkTypes('web', 'web'));
 
@@ -35,6 +37,9 @@ const results = await Promise.all(
       }),
   ),
 );
-const isPassed = results.every(Boolean);
+const isBuilt = results.every(Boolean);
+const sizeProblem = isBuilt ? findSizeProblem(join(ROOT, BUNDLE)) : null;
+if (sizeProblem !== null) console.error(sizeProblem);
+const isPassed = isBuilt && sizeProblem === null;
 if (isPassed) console.log('Types, lint, rules, generated files and a dry run of the deployment are correct.');
 process.exit(isPassed ? 0 : 1);

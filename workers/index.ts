@@ -100,10 +100,10 @@ export default {
     });
   },
 
-  async email(message, env, ctx): Promise<void> {
+  async email(message, env): Promise<void> {
     // The sender treats an exception as a temporary failure and tries again, so no mail is lost while PRODUCTS is being corrected.
     if (!isServed(env, mail)) throw new Error('PRODUCTS does not include mail');
-    await runInvocation(env, undefined, () => mail.receiveEmail(message, guardedEnv(env), ctx));
+    await runInvocation(env, undefined, () => mail.receiveEmail(message, guardedEnv(env)));
   },
 
   async queue(batch, env, ctx): Promise<void> {
@@ -162,10 +162,11 @@ const REPORTS = new Set(['/v1/health', '/v1/metrics', '/metrics', '/v1/collector
 async function answer(destination: Destination, request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {
   switch (destination) {
     case 'api': {
-      const isReport = request.method === 'GET' && REPORTS.has(splitUrl(request.url).path);
+      const { path } = splitUrl(request.url);
+      const isReport = request.method === 'GET' && REPORTS.has(path);
       const asked = await withClientOfBridge(request, env, () => createClock(env)());
       if (!asked.ok) return toProblemResponse(asked.error, crypto.randomUUID());
-      return (await composedApi(env)).fetch(asked.value, isReport ? env : guardedEnv(env), ctx);
+      return (await composedApi(env, path)).fetch(asked.value, isReport ? env : guardedEnv(env), ctx);
     }
     case 'web':
       return serveWebApp(request, env, (pathname) => isAbsentPage(PRODUCTS, env, pathname));
@@ -178,7 +179,7 @@ async function answer(destination: Destination, request: Request, env: Env, ctx:
 }
 
 /** Loads the JSON API with its first request, because its schemas are most of what an isolate evaluates. */
-async function composedApi(env: Env) {
+async function composedApi(env: Env, path: string) {
   const { apiOf } = await import('./shared/compose-api.ts');
-  return apiOf(PRODUCTS, env);
+  return apiOf(PRODUCTS, env, path);
 }

@@ -12,8 +12,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalServer } from '../../dev/local/local-server.ts';
 import { profileWhile } from '../shared/cpu-profile.ts';
+import { listChildren, readCpuMs } from '../shared/processes.ts';
 import { AS_DEPLOYED, BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../shared/servers.ts';
-import { listChildren, makeToken, percentile, readCpuMs } from './client.ts';
+import { makeToken, percentile } from './client.ts';
 
 const RATE = Number(process.env.RATE ?? 2_500);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 20);

@@ -1,7 +1,7 @@
 /** Boards that are filled over HTTP, and loads that are applied to them in turns. */
 import { applyLoad, type Load, median } from '../shared/load.ts';
+import { listChildren, readCpuMs } from '../shared/processes.ts';
 import { BENCH_ROOT_TOKEN } from '../shared/servers.ts';
-import { listChildren, readCpuMs } from './client.ts';
 
 const ROUNDS = Number(process.env.ROUNDS ?? 5);
 const BATCH = 1_000;

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LocalServer, startLocalServer } from '../../dev/local/local-server.ts';
+import { listChildren, readCpuMs } from '../shared/processes.ts';
 import { BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../shared/servers.ts';
-import { listChildren, makeToken, readCpuMs } from './client.ts';
+import { makeToken } from './client.ts';
 import { fill } from './rounds.ts';
 
 const PLAYERS = Number(process.env.PLAYERS ?? 5_000_000);

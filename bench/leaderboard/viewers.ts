@@ -9,8 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startLocalServer } from '../../dev/local/local-server.ts';
+import { listChildren, readCpuMs } from '../shared/processes.ts';
 import { BENCH_ROOT_TOKEN, NO_LIMITS, printErrors } from '../shared/servers.ts';
-import { listChildren, makeToken, percentile, readCpuMs } from './client.ts';
+import { makeToken, percentile } from './client.ts';
 
 const VIEWERS = Number(process.env.VIEWERS ?? 5_000);
 const PUSHES = 30;

@@ -2,62 +2,20 @@
  * Compares mailboxes with 1,000 and 200,000 messages (`BENCH_MESSAGES`) over HTTP: list, open, search, patch, deliver. The
  * small mailbox is the floor. The promise is that the large one is at most three times slower.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type LocalServer, type LocalServerOptions, startLocalServer } from '../../dev/local/local-server.ts';
+import { type LocalServerOptions, startLocalServer } from '../../dev/local/local-server.ts';
 import { compare, type Load, median } from '../shared/load.ts';
 import { readChildMemory } from '../shared/servers.ts';
+import { type Box, createFiller, fillMailbox } from './fill-mailbox.ts';
 import { wordOfRank } from './mailbox-text.ts';
 
 const SMALL = 1_000;
 const LARGE = Number(process.env.BENCH_MESSAGES ?? 200_000);
 const TARGET = 1 / 3;
-const FILLER = 'filler';
 const INDEX_MERGE_MS = 30_000;
 const [COMMON, SECOND, SELDOM, RARE] = [wordOfRank(0), wordOfRank(1), wordOfRank(870), wordOfRank(3_000)];
-
-interface Box {
-  readonly token: string;
-  readonly userId: string;
-  /** Ids of messages that are a sample of the whole mailbox. */
-  readonly ids: readonly string[];
-  readonly count: number;
-}
-
-async function fill(server: LocalServer, name: string, count: number): Promise<Box> {
-  const registered = await fetch(`${server.url}/v1/auth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email: `${name}@example.test`, password: 'long enough', name }),
-  });
-  const { token, user } = (await registered.json()) as { token: string; user: { user_id: string } };
-  const startedAt = performance.now();
-  const filler = await server.miniflare.getWorker(FILLER);
-  const answer = await filler.fetch(`http://filler/?user_id=${user.user_id}&count=${count}`);
-  if (answer.status !== 200) throw new Error(`Could not fill the mailbox: ${await answer.text()}`);
-  const ids = (await answer.json()) as string[];
-  const seconds = (performance.now() - startedAt) / 1_000;
-  console.log(`filled ${count} messages in ${Math.round(seconds)} s, ${Math.round(count / seconds)}/s`);
-  return { token, userId: user.user_id, ids, count };
-}
-
-/** Makes the Miniflare options of the filler Worker. TypeScript types are stripped, because workerd runs JavaScript. */
-function createFiller(): Record<string, unknown> {
-  const module = (name: string) => ({
-    type: 'ESModule',
-    path: join(import.meta.dirname, name),
-    contents: stripTypeScriptTypes(readFileSync(join(import.meta.dirname, name), 'utf8')),
-  });
-  return {
-    name: FILLER,
-    modules: [module('mailbox-filler.ts'), module('mailbox-text.ts')],
-    modulesRoot: import.meta.dirname,
-    compatibilityDate: '2026-01-01',
-    durableObjects: { MAILBOX: { className: 'Mailbox', scriptName: 'tessera' } },
-  };
-}
 
 /** Makes a Lua script for wrk that cycles through up to 1,000 different requests. */
 function manyRequests(
@@ -89,8 +47,8 @@ export async function runMailbox(): Promise<void> {
   const server = await startLocalServer({ ...options, beside: [createFiller()] });
   let isStopped = false;
   try {
-    const small = await fill(server, 'small', SMALL);
-    const large = await fill(server, 'large', LARGE);
+    const small = await fillMailbox(server, 'small', SMALL);
+    const large = await fillMailbox(server, 'large', LARGE);
     // Real mail arrives over years, so its search index is merged meanwhile. Pause, so that this mailbox can merge its index too.
     await new Promise((resolve) => setTimeout(resolve, INDEX_MERGE_MS));
     const load = { url: server.url, connections: 2, seconds: 1 };

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../../dev/local/build.ts';
 import { type LocalServer, startLocalServer } from '../../dev/local/local-server.ts';
+import { listChildren, readCpuMs } from './processes.ts';
 
 export const BENCH_ROOT_TOKEN = 'root-of-the-benchmark';
 
@@ -29,6 +30,8 @@ export function printErrors(message: string): void {
 export interface BenchServer extends LocalServer {
   /** Resident memory of the server's workerd in bytes, including freed memory that V8 and the allocator keep. 0 without /proc. */
   residentBytes(): number;
+  /** Processor time that the server's workerd has used since its start, in milliseconds. */
+  processorMs(): number;
 }
 
 export async function startPair(
@@ -81,21 +84,13 @@ export function readChildMemory(): number {
   return rows.split('\n').reduce((sum, row) => sum + Number(row), 0) / 1024;
 }
 
-async function startMeasured(options: Parameters<typeof startLocalServer>[0]): Promise<BenchServer> {
-  const before = new Set(childProcesses());
+/** Starts a server whose memory and processor time can be read. */
+export async function startMeasured(options: Parameters<typeof startLocalServer>[0]): Promise<BenchServer> {
+  const before = new Set(listChildren());
   const server = await startLocalServer(options);
-  const own = childProcesses().filter((pid) => !before.has(pid));
+  const own = listChildren().filter((pid) => !before.has(pid));
   const residentBytes = () => own.reduce((sum, pid) => sum + readPages(pid) * 4096, 0);
-  return { ...server, residentBytes };
-}
-
-function childProcesses(): string[] {
-  try {
-    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim();
-    return children === '' ? [] : children.split(' ');
-  } catch {
-    return [];
-  }
+  return { ...server, residentBytes, processorMs: () => readCpuMs(own) };
 }
 
 function readPages(pid: string): number {

@@ -21,6 +21,7 @@ export class Account {
   readonly #listeners = new Set<Listener>();
   #overview: Overview;
   #readAt: number;
+  #areFoldersStale = false;
   #pushedState: string;
   #socket: EventSocket | null = null;
   #attempts = 0;
@@ -50,6 +51,7 @@ export class Account {
     if (Date.now() - this.#readAt < OVERVIEW_MS) return this.#overview;
     this.#overview = await this.client.readOverview();
     this.#readAt = Date.now();
+    this.#areFoldersStale = false;
     return this.#overview;
   }
 
@@ -58,11 +60,17 @@ export class Account {
     this.#readAt = 0;
   }
 
+  /** Makes the next `findFolder` ask the server, after a folder was made, renamed or deleted. */
+  forgetFolders(): void {
+    this.#areFoldersStale = true;
+    this.forgetOverview();
+  }
+
   /** Finds a folder by its name; `INBOX` in any case is the Inbox. Asks the server again before it answers null. */
   async findFolder(name: string): Promise<Folder | null> {
     const find = (overview: Overview) =>
       overview.folders.find((folder) => (folder.role === 'inbox' ? isInbox(name) : folder.name === name)) ?? null;
-    return find(this.#overview) ?? find(await this.readOverview());
+    return (this.#areFoldersStale ? null : find(this.#overview)) ?? find(await this.readOverview());
   }
 
   /** @returns the rows of a folder, which `release` gives back. */

@@ -9890,7 +9890,12 @@ export namespace V1 {
   export namespace CallJmap {
     export type RequestParams = {};
     export type RequestQuery = {};
-    export type RequestBody = object;
+    export type RequestBody = {
+      using: string[];
+      /** Each call is [name, arguments, id]. */
+      methodCalls: any[][];
+      createdIds?: Record<string, string>;
+    };
     export type RequestHeaders = {};
     export type ResponseBody = JmapResponse;
   }
@@ -9929,7 +9934,7 @@ export namespace V1 {
       /** @maxLength 255 */
       blobId: string;
       /** @maxLength 2000 */
-      name?: string;
+      name: string;
     };
     export type RequestQuery = {
       /** @maxLength 200 */
@@ -9954,8 +9959,6 @@ export namespace V1 {
       accountId: string;
       /** @maxLength 255 */
       blobId: string;
-      /** @maxLength 2000 */
-      name?: string;
     };
     export type RequestQuery = {
       /** @maxLength 200 */
@@ -10187,7 +10190,12 @@ export namespace V1 {
   export namespace SetAgentRecipients {
     export type RequestParams = {};
     export type RequestQuery = {};
-    export type RequestBody = AgentRecipients & {
+    export type RequestBody = {
+      /**
+       * @maxItems 100
+       * @example ["grace@example.net"]
+       */
+      emails: string[];
       /** @maxLength 256 */
       password?: string;
       /** @pattern ^\d{6}$ */

@@ -5,12 +5,13 @@ import { parseSettings, toSentence } from '../../workers/shared/settings/setting
 import type { ProductName } from '../../workers/shared/settings/settings-schema.ts';
 import { readEnvironment, startSchema } from '../deploy/environment.ts';
 import { readRateLimits } from '../deploy/rate-limits.ts';
-import { buildAll, ROOT } from './build.ts';
+import { buildAll, ROOT, WORKER_BUNDLE } from './build.ts';
 import { readDevVars } from './dev-vars.ts';
 import { toFirstCommands } from './first-commands.ts';
 import { startLocalBridge } from './local-bridge.ts';
 import { startLocalServer } from './local-server.ts';
 import { claimLocalState } from './local-state.ts';
+import { createStackReader } from './original-stack.ts';
 import { toReadableLine } from './readable-log.ts';
 import { startSmtpBridge } from './smtp-bridge.ts';
 import { startSmtpSink } from './smtp-sink.ts';
@@ -42,13 +43,14 @@ if (refusal !== null) {
   process.exit(1);
 }
 buildAll();
+const readStack = createStackReader(WORKER_BUNDLE);
 const sink = await startSmtpSink({ host: HOST, port: sinkPort, directory: join(stateDirectory, 'sink') });
 const server = await startLocalServer({
   host: HOST,
   port,
   stateDirectory,
   vars: given,
-  ...(environment.LOG === 'text' ? { printLog: (message) => console.log(toReadableLine(message)) } : {}),
+  ...(environment.LOG === 'text' ? { printLog: (message) => console.log(readStack(toReadableLine(message))) } : {}),
   ...(environment.WORKER_BUNDLE ? { scriptPath: resolve(ROOT, environment.WORKER_BUNDLE, 'worker.js') } : {}),
   rateLimits: {
     ...readRateLimits(settings),
@@ -92,10 +94,13 @@ const TASKS: Readonly<Record<ProductName, string>> = {
   mail: `registers me@example.test; then sign in at ${base}/_/mail`,
 };
 const blocks = products.map((name) => `# ${name}: ${TASKS[name]}\n${first[name]}`);
+const links = products.map((name) => `  ${name.padEnd(18)} ${base}/_/${name}`);
 console.log(`
 Tessera is running.
 
   web app and APIs   ${base}/_/   (API reference: ${base}/_/docs)
+${links.join('\n')}
+  operators          ${base}/_/operator
   object storage     ${base}      (S3, any region)
   inbound SMTP       ${HOST}:${smtpPort}
   mail programs      ${bridge ? `${HOST}:${bridge.imapPort} (IMAP), ${HOST}:${bridge.smtpPort} (SMTP), with an app token` : 'no bridge'}

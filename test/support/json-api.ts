@@ -13,5 +13,6 @@ export async function requestApi(
   init?: RequestInit,
   ctx?: ExecutionContext,
 ): Promise<Response> {
-  return (await apiOf(PRODUCTS, env)).request(path, init, env, ctx);
+  const { pathname } = new URL(path, 'http://localhost');
+  return (await apiOf(PRODUCTS, env, pathname)).request(path, init, env, ctx);
 }

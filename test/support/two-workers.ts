@@ -14,7 +14,7 @@ interface Situation<Scene> {
   /** The work of one worker, with each call passed through `intercept`. It may throw. */
   readonly work: (scene: Scene, intercept: Intercept) => Promise<unknown>;
   /** Lets the lease of the worker end. */
-  readonly expire: (scene: Scene) => void;
+  readonly expire: (scene: Scene) => void | Promise<void>;
   /** Expects that nothing was sent, granted, overwritten or removed twice. `where` describes the case. */
   readonly check: (scene: Scene, where: string) => Promise<void>;
 }
@@ -32,7 +32,7 @@ export async function expectLateWorkerHarmless<Scene>(situation: Situation<Scene
       let hit = '';
       const second = async (name: string) => {
         hit = name;
-        expire(scene);
+        await expire(scene);
         await work(scene, straight);
       };
       const first: Intercept = async (name, call) => {
@@ -45,7 +45,7 @@ export async function expectLateWorkerHarmless<Scene>(situation: Situation<Scene
       await work(scene, first).catch(() => {});
       if (hit === '') break;
       // Whatever the late worker left is done by the next one.
-      expire(scene);
+      await expire(scene);
       await work(scene, straight);
       await check(scene, `stopped ${stop} call ${at}, ${hit}`);
       cases++;

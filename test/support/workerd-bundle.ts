@@ -5,9 +5,10 @@
  */
 import { globSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { build, type Plugin as EsbuildPlugin } from 'esbuild';
 import type { Plugin } from 'vitest/config';
+import { readRawConfig } from '../../dev/local/worker-options.ts';
 import { TEST_MODULES } from './platform/bundle.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -17,14 +18,16 @@ const BUNDLE = join(FOLDER, 'worker.js');
 /** Makes workerd load the bundle as it is, without a transformation by Vite. */
 export const bundleRule = () => ({ type: 'ESModule' as const, include: ['**/dist/objects/worker.js'] });
 
-/** Puts the modules of the tests in place of the Worker's. */
-const replaceModules: EsbuildPlugin = {
+/** Replaces modules by the text with which they are imported, as wrangler does with `alias`. */
+const replaceModules = (replaced: Readonly<Record<string, string>>): EsbuildPlugin => ({
   name: 'tessera:replaced-modules',
   setup: ({ onResolve }) => {
-    for (const [from, path] of Object.entries(TEST_MODULES))
-      onResolve({ filter: /\.ts$/ }, ({ path: asked }) => (asked === from ? { path } : undefined));
+    onResolve({ filter: /./ }, ({ path: asked }) => {
+      const path = replaced[asked];
+      return path === undefined ? undefined : { path: resolve(ROOT, path) };
+    });
   },
-};
+});
 
 /** Lets CommonJS packages require modules of Node, as wrangler does: workerd can only import them. */
 const requireBuiltins: EsbuildPlugin = {
@@ -67,6 +70,7 @@ async function bundle(): Promise<ReadonlyMap<string, string>> {
     const exports = names.map((name) => `${aliasOf(name)} as ${name}`).join(', ');
     stubs.set(join(ROOT, file), `export { ${exports} } from ${JSON.stringify(BUNDLE)};`);
   }
+  const { alias } = (await readRawConfig()) as { readonly alias: Readonly<Record<string, string>> };
   await build({
     stdin: { contents: entry.join('\n'), resolveDir: ROOT, sourcefile: 'entry.ts', loader: 'ts' },
     absWorkingDir: ROOT,
@@ -79,7 +83,7 @@ async function bundle(): Promise<ReadonlyMap<string, string>> {
     loader: { '.sql': 'text' },
     external: ['node:*', 'cloudflare:*'],
     logLevel: 'warning',
-    plugins: [replaceModules, requireBuiltins],
+    plugins: [replaceModules({ ...alias, ...TEST_MODULES }), requireBuiltins],
   });
   return stubs;
 }

@@ -23,8 +23,14 @@ const asOfSchema = z.string().openapi({ format: 'date-time' });
 export const textOf = (max: number) =>
   z
     .string()
-    .refine((text) => text.length > 0 && (text.length <= max || [...text].length <= max), `1 to ${max} characters`)
-    .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), 'no control characters, no broken characters')
+    .refine(
+      (text) => text.length > 0 && (text.length <= max || [...text].length <= max),
+      `must have 1 to ${max} characters`,
+    )
+    .refine(
+      (text) => text.isWellFormed() && !/\p{Cc}/u.test(text),
+      'must not have control characters or broken characters',
+    )
     .openapi({ type: 'string', minLength: 1, maxLength: max });
 
 /** Not `.` or `..`: no URL has them as a part of its path. */
@@ -32,7 +38,7 @@ export const USER_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:@-]{1,64}$/;
 
 export const userIdSchema = z
   .string()
-  .regex(USER_ID, '1 to 64 characters of A-Z a-z 0-9 . _ : @ -, not . or ..')
+  .regex(USER_ID, 'must be 1 to 64 characters of A-Z a-z 0-9 . _ : @ -, not . or ..')
   .openapi({ example: 'player-7f3a' });
 
 /** Schema of a season's label. @param period period of the board; any period if omitted. */
@@ -101,7 +107,7 @@ const ORIGIN = /^(?:https:\/\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|http:\/\/(?:local
 export const sessionRulesSchema = z
   .strictObject({
     origins: z
-      .array(z.string().max(200).regex(ORIGIN, 'an origin, such as https://game.example.com'))
+      .array(z.string().max(200).regex(ORIGIN, 'must be an origin, such as https://game.example.com'))
       .max(20)
       .default([])
       .openapi({ description: 'Origins of the pages that may begin plays. No page of another origin may' }),

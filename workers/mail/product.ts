@@ -10,6 +10,7 @@ import { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/routes/jmap-rout
 
 export const mail = {
   name: 'mail',
+  ownPaths: /^\/v1\/(?:drafts|events|folders|imap|jmap|labels|mcp|me|messages|oauth|search|threads)(?:\/|$)/,
   paths: [JMAP_WELL_KNOWN_PATH, AUTOCONFIG_PATH, ...OAUTH_PATHS],
   hostPaths: [{ host: AUTOCONFIG_HOST, path: AUTOCONFIG_HOST_PATH }],
   operations: [
@@ -26,8 +27,7 @@ export const mail = {
   obligation: mailboxObligation,
   queue: { suffix: '-mail-outbound', owns: () => true },
   events: { suffix: '-mail-events', owns: () => true },
-  receiveEmail: async (message, env, ctx) =>
-    (await import('./inbound/accept/receive-email.ts')).receiveEmail(message, env, ctx),
+  receiveEmail: async (message, env) => (await import('./inbound/accept/receive-email.ts')).receiveEmail(message, env),
   load: () => import('./api.ts'),
   work: async () => (await import('./work.ts')).work,
 } satisfies Product;

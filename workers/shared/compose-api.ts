@@ -15,12 +15,24 @@ type Api = OpenAPIHono<JsonApiEnv>;
 
 const apis = new Map<string, Api>();
 
-/** The JSON API of the products that are served. */
-export async function apiOf(products: readonly Product[], env: Env): Promise<Api> {
+/**
+ * The JSON API that answers a path: the part of one product if the path is its own, else that of all products that are served.
+ * Evaluating the schemas of all of them takes most of the first request of an isolate.
+ */
+export async function apiOf(products: readonly Product[], env: Env, path: string): Promise<Api> {
   const served = products.filter((product) => isKnownServed(env, product));
-  const names = served.map(({ name }) => name).join();
-  const api = apis.get(names) ?? (await composeApi(products, served));
+  const owner = served.find(({ ownPaths }) => ownPaths?.test(path));
+  const names = owner ? `only ${owner.name}` : served.map(({ name }) => name).join();
+  const api = apis.get(names) ?? (await (owner ? composePart(owner) : composeApi(products, served)));
   apis.set(names, api);
+  return api;
+}
+
+async function composePart({ load }: Product): Promise<Api> {
+  const { createApi } = await load();
+  const api = createJsonApi();
+  api.route('/', createApi({ secrets: [], readGauges: async () => [] }));
+  refuseUnknownRoutes(api);
   return api;
 }
 

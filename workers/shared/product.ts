@@ -22,6 +22,11 @@ export interface Product {
   readonly paths?: readonly string[];
   /** Paths that the product's JSON API answers on hosts with a name that begins so, such as `autoconfig.` before a mail domain. */
   readonly hostPaths?: readonly { readonly host: string; readonly path: string }[];
+  /**
+   * Paths that no other product's JSON API has. Their first request evaluates this product only. Such a product needs nothing of the
+   * others in `createApi`.
+   */
+  readonly ownPaths?: RegExp;
   /** Requests that metrics and costs count under a name of their own. The first one that matches counts. */
   readonly operations?: readonly CountedRequests[];
   /** Paths of the product's pages in the web app, without `/_/`. Pages that no product lists are always served. */
@@ -37,7 +42,7 @@ export interface Product {
   /** Events of Cloudflare in a queue. */
   readonly events?: ProductQueue;
   /** Receives an email. The sender tries again if this fails. */
-  readonly receiveEmail?: (message: ForwardableEmailMessage, env: Env, ctx: ExecutionContext) => Promise<void>;
+  readonly receiveEmail?: (message: ForwardableEmailMessage, env: Env) => Promise<void>;
   /** Loads the JSON API. Its schemas are most of what an isolate evaluates. */
   readonly load: () => Promise<ProductApi>;
   /** Loads the background work, without the routes of the API. */

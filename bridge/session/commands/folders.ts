@@ -30,7 +30,7 @@ export async function selectMailbox(context: Context, command: Command): Promise
   } catch (error) {
     account.release(mirror);
     account.drop(mirror);
-    account.forgetOverview();
+    account.forgetFolders();
     throw error;
   }
   const isReadOnly = command.name === 'EXAMINE';
@@ -64,7 +64,7 @@ export async function createMailbox({ account, client }: Context, { args }: Comm
   if (!name || args.length > 1) return SYNTAX;
   if (isInbox(name)) return no('INBOX exists', 'ALREADYEXISTS');
   await client.json('POST', '/v1/folders', { json: { name } });
-  account.forgetOverview();
+  account.forgetFolders();
   return ok('CREATE completed');
 }
 
@@ -74,9 +74,12 @@ export async function deleteMailbox(context: Context, { args }: Command): Promis
   if (folder === undefined) return SYNTAX;
   if (folder === null) return no('No such mailbox', 'NONEXISTENT');
   if (folder.role !== null) return no('This mailbox cannot be deleted', 'CANNOT');
+  // The server would delete those below it too, which a program does not mean (RFC 3501 §6.3.4).
+  if (account.overview.folders.some(({ name }) => name.startsWith(`${folder.name}/`)))
+    return no('There are mailboxes below this one', 'HASCHILDREN');
   if (context.session.view?.folder.folder_id === folder.folder_id) context.session.select(null);
   await client.json('DELETE', `/v1/folders/${folder.folder_id}`);
-  account.forgetOverview();
+  account.forgetFolders();
   return ok('DELETE completed');
 }
 
@@ -88,7 +91,7 @@ export async function renameMailbox(context: Context, { args }: Command): Promis
   if (folder === null) return no('No such mailbox', 'NONEXISTENT');
   if (folder.role !== null) return no('This mailbox cannot be renamed', 'CANNOT');
   await client.json('PATCH', `/v1/folders/${folder.folder_id}`, { json: { name } });
-  account.forgetOverview();
+  account.forgetFolders();
   return ok('RENAME completed');
 }
 
@@ -96,14 +99,15 @@ export async function subscribe(context: Context, { name, args }: Command): Prom
   const { account, client } = context;
   const folder = await findNamed(context, args);
   if (folder === undefined) return SYNTAX;
-  if (folder === null) return no('No such mailbox', 'NONEXISTENT');
   const isSubscribed = name === 'SUBSCRIBE';
+  // Thunderbird renames a mailbox, and then ends the subscription of the old name. It shows a refusal to the person.
+  if (folder === null) return isSubscribed ? no('No such mailbox', 'NONEXISTENT') : ok('UNSUBSCRIBE completed');
   if (folder.is_subscribed !== isSubscribed)
     await client.json('PATCH', `/v1/folders/${folder.folder_id}`, {
       json: { is_subscribed: isSubscribed },
       isRepeatable: true,
     });
-  account.forgetOverview();
+  account.forgetFolders();
   return ok(`${name} completed`);
 }
 

@@ -282,7 +282,7 @@ export class ShardStore {
 
   #readNumber(query: string): number {
     for (const [value] of this.#sql.exec(query).raw()) return Number(value);
-    throw new Error('an aggregate gives a row');
+    throw new Error('the aggregate returned no row');
   }
 }
 

@@ -6,23 +6,24 @@
 
 import { logError } from '../../../workers/shared/telemetry/log.ts';
 import type { MailboxJobs } from '../contract/jobs.ts';
-import { nextPruneAt, pruneLogs, readState } from '../database/change-store.ts';
+import { NEXT_PRUNE_AT, pruneLogs, readState } from '../database/change-store.ts';
 import type { Memory } from '../database/memory.ts';
-import { type Database, forgetGarbage, listGarbage, readMailbox } from '../database/store.ts';
+import { type Database, forgetGarbage, GARBAGE_DUE_AT, listGarbage, readMailbox } from '../database/store.ts';
 import { nextIncomingAt, readLedger, readPublishedLedger, savePublishedLedger } from '../incoming/incoming-store.ts';
 import { nextPullAt } from '../incoming/pull-store.ts';
 import { nextPushAt } from '../jmap/push-store.ts';
-import { eraseExpired, nextExpiryAt } from '../messages/batch-store.ts';
-import { endSnoozes, nextSnoozeEnd } from '../messages/quiet-store.ts';
+import { eraseExpired, NEXT_EXPIRY_AT } from '../messages/batch-store.ts';
+import { endSnoozes, NEXT_SNOOZE_END } from '../messages/quiet-store.ts';
 import { listChangedPages, markPageSaved, markSnapshot, nextSnapshotAt } from '../messages/snapshot-store.ts';
-import { finishLessons, listLessons, readSpamModel } from '../messages/spam-lesson-store.ts';
-import { dropOldUploads, nextUploadAt } from '../messages/upload-store.ts';
-import { isReportDue, listUnpublished, markPublished, nextPublishAt } from '../outbox/outbox-report-store.ts';
+import { finishLessons, LESSONS_DUE_AT, listLessons, readSpamModel } from '../messages/spam-lesson-store.ts';
+import { dropOldUploads, NEXT_UPLOAD_AT } from '../messages/upload-store.ts';
+import { listUnpublished, markPublished, NEXT_PUBLISH_AT, REPORT_DUE_AT } from '../outbox/outbox-report-store.ts';
 import { nextOutboxAt } from '../outbox/outbox-store.ts';
-import { nextAcceptedEnd, pruneAccepted } from '../outbox/reported-delivery-store.ts';
+import { NEXT_ACCEPTED_END, pruneAccepted } from '../outbox/reported-delivery-store.ts';
 import { endForwarded } from '../rules/address-forward-store.ts';
-import { isAutomaticWaiting, listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
+import { AUTOMATIC_DUE_AT, listAutomatic, removeAutomatic } from '../rules/automatic-store.ts';
 import { isTidyDue, tidySearchIndex } from '../search/search-tidy-store.ts';
+import { readDueTimes } from './due-time-store.ts';
 
 const GARBAGE_PER_ROUND = 500;
 /**
@@ -60,14 +61,16 @@ export interface WakeContext {
 }
 
 interface Wake {
-  /** @returns the time at which the wake is due (a time in the past means at once); null for never. */
-  readonly dueAt: (context: DueContext, sql: SqlStorage) => number | null;
+  /**
+   * The time at which the wake is due (a time in the past means at once); null for never. A query of it (`due-time-store.ts`), or a
+   * function if a query cannot tell.
+   */
+  readonly dueAt: string | ((context: DueContext, sql: SqlStorage) => number | null);
   readonly run: (context: WakeContext) => void | Promise<void>;
   /** False if the wake does not set the alarm: it can wait until the alarm runs for another reason. */
   readonly setsAlarm?: false;
 }
 
-const ifAny = (isAny: boolean): number | null => (isAny ? 0 : null);
 const notBefore = (at: number | null, earliest: number): number | null => (at === null ? null : Math.max(at, earliest));
 
 const WAKES: Readonly<Record<string, Wake>> = {
@@ -80,7 +83,7 @@ const WAKES: Readonly<Record<string, Wake>> = {
     run: (context) => transport(context, context.jobs.sendOutbox(context.userId)),
   },
   report: {
-    dueAt: (_, sql) => ifAny(isReportDue(sql)),
+    dueAt: REPORT_DUE_AT,
     run: (context) => transport(context, context.jobs.sendReports(context.userId)),
   },
   push: {
@@ -91,18 +94,18 @@ const WAKES: Readonly<Record<string, Wake>> = {
     dueAt: ({ kv }) => nextPullAt(kv),
     run: (context) => transport(context, context.jobs.pullMail(context.userId)),
   },
-  publish: { dueAt: (_, sql) => nextPublishAt(sql), run: publishOutbox },
+  publish: { dueAt: NEXT_PUBLISH_AT, run: publishOutbox },
   ledger: { dueAt: nextLedgerAt, run: publishLedger },
-  automatic: { dueAt: (_, sql) => ifAny(isAutomaticWaiting(sql)), run: sendAllAutomatic },
-  garbage: { dueAt: (_, sql) => ifAny(listGarbage(sql, 1).length > 0), run: collectGarbage },
-  spam_lessons: { dueAt: (_, sql) => ifAny(listLessons(sql, 1).length > 0), run: learnLessons },
-  uploads: { dueAt: (_, sql) => nextUploadAt(sql), run: inTransaction(dropOldUploads) },
-  snooze: { dueAt: (_, sql) => nextSnoozeEnd(sql), run: inTransaction(endSnoozes) },
-  expire: { dueAt: (_, sql) => nextExpiryAt(sql), run: inTransaction(eraseExpired) },
-  tidy: { dueAt: (_, sql) => ifAny(isTidyDue(sql, readState(sql))), run: inTransaction(tidySearchIndex) },
+  automatic: { dueAt: AUTOMATIC_DUE_AT, run: sendAllAutomatic },
+  garbage: { dueAt: GARBAGE_DUE_AT, run: collectGarbage },
+  spam_lessons: { dueAt: LESSONS_DUE_AT, run: learnLessons },
+  uploads: { dueAt: NEXT_UPLOAD_AT, run: inTransaction(dropOldUploads) },
+  snooze: { dueAt: NEXT_SNOOZE_END, run: inTransaction(endSnoozes) },
+  expire: { dueAt: NEXT_EXPIRY_AT, run: inTransaction(eraseExpired) },
+  tidy: { dueAt: (_, sql) => (isTidyDue(sql, readState(sql)) ? 0 : null), run: inTransaction(tidySearchIndex) },
   snapshot: { dueAt: (_, sql) => nextSnapshotAt(sql), run: saveSnapshot },
-  accepted: { dueAt: (_, sql) => nextAcceptedEnd(sql), run: inTransaction(pruneAccepted), setsAlarm: false },
-  prune: { dueAt: (_, sql) => nextPruneAt(sql), run: inTransaction(pruneLogs), setsAlarm: false },
+  accepted: { dueAt: NEXT_ACCEPTED_END, run: inTransaction(pruneAccepted), setsAlarm: false },
+  prune: { dueAt: NEXT_PRUNE_AT, run: inTransaction(pruneLogs), setsAlarm: false },
 };
 
 function inTransaction(work: (sql: SqlStorage, now: number) => void) {
@@ -111,32 +114,43 @@ function inTransaction(work: (sql: SqlStorage, now: number) => void) {
 
 type DueContext = Pick<WakeContext, 'kv' | 'memory' | 'now' | 'ledgerDelayMs' | 'hintWaitMs'>;
 
-function dueTime(name: string, wake: Wake, context: DueContext, sql: SqlStorage): number | null {
-  const at = wake.dueAt(context, sql);
-  return at === null ? null : Math.max(at, context.memory.delays.get(name)?.until ?? 0);
+type NamedWake = readonly [name: string, wake: Wake];
+const NAMED_WAKES: readonly NamedWake[] = Object.entries(WAKES);
+
+/** @returns the wakes that are due at some time, each with this time. */
+function readTimes(
+  wakes: readonly NamedWake[],
+  context: DueContext,
+  sql: SqlStorage,
+): { readonly named: NamedWake; readonly at: number }[] {
+  const queries = wakes.flatMap(([name, { dueAt }]) => (typeof dueAt === 'string' ? [[name, dueAt] as const] : []));
+  const queried = readDueTimes(sql, queries);
+  return wakes.flatMap((named) => {
+    const [name, { dueAt }] = named;
+    const at = typeof dueAt === 'string' ? queried[name] : dueAt(context, sql);
+    return typeof at === 'number' ? [{ named, at: Math.max(at, context.memory.delays.get(name)?.until ?? 0) }] : [];
+  });
 }
+
+const ALARM_WAKES = NAMED_WAKES.filter(([, wake]) => wake.setsAlarm !== false);
 
 /** @returns the time at which the alarm must run; null for never. */
 export function nextAlarmAt(context: DueContext, sql: SqlStorage): number | null {
-  const times = Object.entries(WAKES).flatMap(([name, wake]) =>
-    wake.setsAlarm === false ? [] : (dueTime(name, wake, context, sql) ?? []),
-  );
-  return times.length === 0 ? null : Math.min(...times);
+  const times = readTimes(ALARM_WAKES, context, sql);
+  return times.length === 0 ? null : Math.min(...times.map(({ at }) => at));
 }
 
 /** Runs all due wakes concurrently, so that a slow one does not delay the others. Never throws. */
 export async function runWakes(context: WakeContext): Promise<void> {
   const { memory, database, now } = context;
-  const isDue = ([name, wake]: [string, Wake]) => {
-    const at = dueTime(name, wake, context, database.sql);
-    return at !== null && at <= now();
-  };
-  const run = async ([name, wake]: [string, Wake]) => {
+  const listDue = (wakes: readonly NamedWake[]) =>
+    readTimes(wakes, context, database.sql).flatMap(({ named, at }) => (at <= now() ? [named] : []));
+  const run = async ([name, wake]: NamedWake) => {
     const tries = (memory.delays.get(name)?.tries ?? 0) + 1;
     try {
       await wake.run(context);
       memory.delays.delete(name);
-      if (!isDue([name, wake])) return;
+      if (listDue([[name, wake]]).length === 0) return;
       const pauseMs = Math.min(PAUSE_MS * 2 ** Math.min(tries - 1, 20), RETRY_DELAY_MS);
       memory.delays.set(name, { until: now() + pauseMs, tries });
     } catch (error) {
@@ -144,7 +158,7 @@ export async function runWakes(context: WakeContext): Promise<void> {
       memory.delays.set(name, { until: now() + RETRY_DELAY_MS, tries });
     }
   };
-  await Promise.all(Object.entries(WAKES).filter(isDue).map(run));
+  await Promise.all(listDue(NAMED_WAKES).map(run));
 }
 
 /** Waits for a job, at most `TRANSPORT_WAIT_MS`. A later failure of the job is logged, and its leases expire. */

@@ -28,7 +28,7 @@ import type { DuePush, NewPushSubscription, PushOutcome, PushSubscription, PushU
 import { readState, recordChange } from '../database/change-store.ts';
 import { writeSettings } from '../database/store.ts';
 import { readTypeChanges } from '../jmap/changes-store.ts';
-import { listEmailIds, readEmailsWithin, readEmailTexts, readThreads } from '../jmap/email-read-store.ts';
+import { listEmailIds, readEmails, readEmailTexts, readThreads } from '../jmap/email-read-store.ts';
 import { createEmail, destroyEmail, updateEmail } from '../jmap/email-write-store.ts';
 import { readJmapFolders } from '../jmap/folder-read-store.ts';
 import { arrangeFolder, destroyFolder } from '../jmap/folder-write-store.ts';
@@ -93,7 +93,7 @@ export class JmapCalls extends OutboxCalls {
   ): Promise<Result<{ state: string; emails: EmailRecord[]; hasMore: boolean }, NoMailbox>> {
     return this.transactions.read((sql) => {
       const all = ids ?? listEmailIds(sql, max + 1);
-      const emails = all.length > max ? null : readEmailsWithin(sql, all, ANSWER_BYTES_MAX);
+      const emails = all.length > max ? null : readEmails(sql, all, ANSWER_BYTES_MAX);
       return ok({ state: toState(sql), emails: emails ?? [], hasMore: emails === null });
     });
   }

@@ -27,17 +27,22 @@ export type ContactError =
   | { readonly kind: 'conflict'; readonly detail: string }
   | { readonly kind: 'too_many'; readonly what: string; readonly max: number };
 
-export type SenderKind = 'address' | 'domain' | 'list';
+export const SENDER_KINDS = ['address', 'domain', 'list'] as const;
+export type SenderKind = (typeof SENDER_KINDS)[number];
 
-export type SenderStatus = 'trusted' | 'blocked';
+/** Decisions about a sender. Schemas and the web app derive from this list. */
+export const SENDER_STATUSES = ['trusted', 'blocked'] as const;
+export type SenderStatus = (typeof SENDER_STATUSES)[number];
+
+/** `user`: the user entered the sender. `mail`: the user moved a message out of Junk or into it. */
+export const SENDER_ORIGINS = ['user', 'mail'] as const;
 
 export interface Sender {
   readonly senderId: string;
   readonly sender: string;
   readonly kind: SenderKind;
   readonly status: SenderStatus;
-  /** `user`: the user entered the sender. `mail`: the user moved a message out of Junk or into it. */
-  readonly origin: 'user' | 'mail';
+  readonly origin: (typeof SENDER_ORIGINS)[number];
   readonly createdAt: number;
 }
 

@@ -47,13 +47,11 @@ const DELIVERY_AGE_MAX_MS = 60 * DAY_MS;
 const FAILED_AGE_MAX_MS = 60 * DAY_MS;
 
 /**
- * @returns the time at which old changes are pruned; null if there is only one change. It is a day after the oldest change may be
+ * Query of the time at which old changes are pruned: never if there is only one change. It is a day after the oldest change may be
  * deleted, so pruning runs at most once a day.
  */
-export const nextPruneAt = (sql: SqlStorage): number | null => {
-  const [oldest, next] = sql.exec<{ at: number }>('SELECT changed_at AS at FROM change ORDER BY state LIMIT 2');
-  return oldest && next ? oldest.at + CHANGE_AGE_MAX_MS + DAY_MS : null;
-};
+export const NEXT_PRUNE_AT = `SELECT changed_at + ${CHANGE_AGE_MAX_MS + DAY_MS} FROM change
+  WHERE state < (SELECT max(state) FROM change) ORDER BY state LIMIT 1`;
 
 /** Deletes changes, failed mail, delivery keys and JMAP submissions that have reached their maximum age. */
 export function pruneLogs(sql: SqlStorage, now: number): void {

@@ -32,6 +32,19 @@ export function first<T extends Row>(sql: SqlStorage, query: string, ...values: 
   return null;
 }
 
+/**
+ * Reads the rows of a cursor one after another, as the cursor's own iterator does. That one makes the name of each value anew, which takes
+ * as long as everything else, so queries of many or wide rows use this one.
+ */
+export function* readRows<T extends Row>(cursor: SqlStorageCursor<T>): Generator<T> {
+  const names = cursor.columnNames;
+  for (const values of cursor.raw()) {
+    const row: Row = {};
+    for (const [at, name] of names.entries()) row[name] = values[at] ?? null;
+    yield row as T;
+  }
+}
+
 /** Runs an insert. */
 export function run(sql: SqlStorage, { text, values }: Insert): void {
   sql.exec(text, ...values);
@@ -94,14 +107,14 @@ export function addGarbage(sql: SqlStorage, keys: Iterable<string | null>, now: 
     if (key !== null) sql.exec('INSERT OR IGNORE INTO garbage (r2_key, since) VALUES (?, ?)', key, now);
 }
 
-export function listGarbage(sql: SqlStorage, count: number): string[] {
-  // Skips the raw bytes of a message that is still being sent, whose copy in Sent was erased.
-  const rows = sql.exec<{ r2_key: string }>(
-    `SELECT r2_key FROM garbage WHERE r2_key NOT IN (SELECT raw_key FROM outbox WHERE next_attempt_at IS NOT NULL) LIMIT ?`,
-    count,
-  );
-  return [...rows].map((row) => row.r2_key);
-}
+/** Garbage, without the raw bytes of a message that is still being sent, whose copy in Sent was erased. */
+const DELETABLE = 'garbage WHERE r2_key NOT IN (SELECT raw_key FROM outbox WHERE next_attempt_at IS NOT NULL)';
+
+export const listGarbage = (sql: SqlStorage, count: number): string[] =>
+  [...sql.exec<{ r2_key: string }>(`SELECT r2_key FROM ${DELETABLE} LIMIT ?`, count)].map((row) => row.r2_key);
+
+/** Query of when garbage is due: at once, if there is any. */
+export const GARBAGE_DUE_AT = `SELECT 0 FROM ${DELETABLE} LIMIT 1`;
 
 export function forgetGarbage(sql: SqlStorage, keys: readonly string[]): void {
   sql.exec('DELETE FROM garbage WHERE r2_key IN (SELECT value FROM json_each(?))', JSON.stringify(keys));

@@ -41,3 +41,11 @@ export function toBaseSubject(subject: string): BaseSubject {
     if (text === before) return { base: text.toLowerCase().slice(0, 300), isReply };
   }
 }
+
+/**
+ * @returns a part of a base subject that each subject with this base contains after SQLite's `lower()`, which folds only ASCII: the
+ * longest run of letters and digits without `i` and `k`, which Unicode also folds from the Turkish and the Kelvin capitals. Empty if
+ * there is none: each text contains that.
+ */
+export const toSubjectPart = (base: string): string =>
+  (base.match(/[a-hjl-z0-9]+/g) ?? []).reduce((longest, part) => (part.length > longest.length ? part : longest), '');

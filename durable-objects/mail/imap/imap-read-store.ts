@@ -1,5 +1,5 @@
 /** Reads folders and messages for mail programs: UIDs, keywords, and changes since a state. */
-import { type FlagColumn, toFlags } from '../../../workers/mail/domain/message-flags.ts';
+import { FLAG_COLUMNS, type FlagColumn, toFlags } from '../../../workers/mail/domain/message-flags.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
 import type { Change } from '../contract/changes.ts';
 import type { FolderRow } from '../contract/folders.ts';
@@ -66,8 +66,8 @@ export const readUidNext = (sql: SqlStorage, { folder }: FolderRow): number =>
 
 type Row = Pick<MessageRow, 'message_id' | 'size_bytes' | 'received_at' | 'origin' | FlagColumn> &
   Pick<RowOf<typeof messageFolder>, 'uid' | 'is_deleted'> & { raw_key: string | null; labels: string };
-const ROW_SQL = `SELECT p.uid, p.is_deleted, m.message_id, m.size_bytes, m.received_at, m.origin, m.raw_key, m.is_read,
-     m.is_flagged, m.is_answered, m.is_forwarded, ${LABELS_SQL} AS labels
+const ROW_SQL = `SELECT p.uid, p.is_deleted, m.message_id, m.size_bytes, m.received_at, m.origin, m.raw_key,
+     ${FLAG_COLUMNS.map((name) => `m.${name}`).join(', ')}, ${LABELS_SQL} AS labels
    FROM message_folder AS p CROSS JOIN message AS m ON m.position = p.position`;
 const listAfterUid = statement<{ folder: number; afterUid: number; limit: number }, Row>(
   `${ROW_SQL} WHERE p.folder = :folder AND p.uid > :afterUid ORDER BY p.uid LIMIT :limit`,

@@ -3,6 +3,7 @@ import { parseEmailId } from '../../../workers/mail/domain/email-id.ts';
 import { measureJson } from '../../../workers/shared/pure/request-budget.ts';
 import { execute, statement } from '../../../workers/shared/stores/statement.ts';
 import type { EmailRecord, EmailText, ThreadRecord } from '../contract/jmap.ts';
+import { readRows } from '../database/store.ts';
 import { EMAIL_ID, readEmailId } from '../messages/email-id-store.ts';
 import {
   LABELS_SQL,
@@ -15,6 +16,7 @@ import {
   toOpened,
 } from '../messages/message-row-store.ts';
 import { findMessage } from '../messages/message-store.ts';
+import { toPosition } from '../messages/position-store.ts';
 import { findThread } from '../messages/thread-store.ts';
 
 /**
@@ -26,35 +28,36 @@ export function findEmail(sql: SqlStorage, emailId: string): MessageState | null
   return found && readEmailId(sql, found) === emailId.toLowerCase() ? found : null;
 }
 
-type EmailRow = ListedRow & OpenedRow & { email_id: string; folder_ids: string; labels: string };
+type EmailRow = ListedRow & OpenedRow & { at: number; email_id: string; folder_ids: string; labels: string };
 
-const readRow = statement<{ position: number }, EmailRow>(
-  `SELECT ${EMAIL_ID} AS email_id, ${LISTED_COLUMNS}, ${OPENED_COLUMNS}, ${LABELS_SQL} AS labels,
+const listRows = statement<{ positions: string }, EmailRow>(
+  `SELECT j.key AS at, ${EMAIL_ID} AS email_id, ${LISTED_COLUMNS}, ${OPENED_COLUMNS}, ${LABELS_SQL} AS labels,
      (SELECT json_group_array(f.folder_id) FROM folder AS f WHERE f.folder = m.folder OR f.folder IN
         (SELECT value FROM json_each(m.also_in))) AS folder_ids
-   FROM message AS m WHERE m.position = :position`,
+   FROM json_each(:positions) AS j CROSS JOIN message AS m ON m.position = j.value`,
 );
 
-/** @returns those of the given messages that exist, in the order of the ids. */
-export const readEmails = (sql: SqlStorage, ids: readonly string[]): EmailRecord[] =>
-  ids.flatMap((id) => {
-    const found = findEmail(sql, id);
-    return found ? [toRecord(execute(sql, readRow, { position: found.position }).one())] : [];
-  });
+/** The positions at which messages with these email ids would be, as JSON. */
+const toPositions = (ids: readonly string[]): string =>
+  JSON.stringify(ids.map((id) => toPosition(parseEmailId(id)?.messageId ?? '')));
 
-/** @returns those of the given messages that exist; null if two or more exceed `bytesMax` as JSON. */
-export function readEmailsWithin(sql: SqlStorage, ids: readonly string[], bytesMax: number): EmailRecord[] | null {
-  const emails: EmailRecord[] = [];
+/**
+ * Reads the rows one by one, so that no more of them are in memory than fit. SQLite does not sort them for the same reason.
+ * @returns those of the given messages that exist, in the order of the ids; null if two or more exceed `bytesMax` as JSON.
+ */
+export function readEmails(sql: SqlStorage, ids: readonly string[], bytesMax: number): EmailRecord[] | null {
+  const emails: { readonly at: number; readonly email: EmailRecord }[] = [];
   let leftBytes = bytesMax;
-  for (const id of ids) {
-    for (const email of readEmails(sql, [id])) {
-      emails.push(email);
-      const bytes = measureJson(email, leftBytes);
-      if (bytes === null && emails.length > 1) return null;
-      leftBytes -= bytes ?? leftBytes;
-    }
+  for (const row of readRows(execute(sql, listRows, { positions: toPositions(ids) }))) {
+    // An id of an earlier save of a draft finds nothing.
+    if (row.email_id !== ids[row.at]?.toLowerCase()) continue;
+    const email = toRecord(row);
+    emails.push({ at: row.at, email });
+    const bytes = measureJson(email, leftBytes);
+    if (bytes === null && emails.length > 1) return null;
+    leftBytes -= bytes ?? leftBytes;
   }
-  return emails;
+  return emails.sort((a, b) => a.at - b.at).map(({ email }) => email);
 }
 
 function toRecord(row: EmailRow): EmailRecord {

@@ -1,5 +1,6 @@
 /** Writes of `Email/set` (RFC 8621 §4.6): changes keywords and folders, and erases messages. Runs in the caller's transaction. */
 import type { FlagPatch } from '../../../workers/mail/domain/message-flags.ts';
+import { ANSWER_BYTES_MAX } from '../../../workers/shared/pure/request-budget.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { StoreMessageError, StoreMessageInput } from '../contract/delivered-message.ts';
 import type { FolderRow } from '../contract/folders.ts';
@@ -88,6 +89,6 @@ export function createEmail(
   const { messageId, duplicate } = stored.value;
   const message = findMessage(sql, messageId);
   if (message && !duplicate) patchMessage(sql, message, flags, now);
-  const [email] = readEmails(sql, [messageId]);
+  const [email] = readEmails(sql, [messageId], ANSWER_BYTES_MAX) ?? [];
   return email ? ok({ email, duplicate }) : err({ kind: 'not_found' });
 }

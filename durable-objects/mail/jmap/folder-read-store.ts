@@ -2,6 +2,7 @@
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
 import type { FolderRole } from '../contract/folders.ts';
 import type { JmapFolder } from '../contract/jmap.ts';
+import { readRows } from '../database/store.ts';
 import { isHidden, listFolders } from '../messages/folder-store.ts';
 import type { folder } from '../messages/schema.ts';
 
@@ -67,7 +68,7 @@ function countUnreadThreads(
   if (unread > COUNTED_MESSAGES_MAX) return () => null;
   const hidden = new Set(folders.filter(isHidden).map(({ folder }) => folder));
   const threads = new Map<number, Set<number>>();
-  for (const row of execute(sql, listUnread, {})) {
+  for (const row of readRows(execute(sql, listUnread, {}))) {
     const places = [row.folder, ...(row.also_in === null ? [] : (JSON.parse(row.also_in) as number[]))];
     for (const place of places) {
       if ((hidden.has(place) ? row.is_unread_hidden : row.is_unread_visible) !== 1) continue;

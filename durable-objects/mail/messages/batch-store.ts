@@ -2,7 +2,6 @@
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { FolderError, FolderRow } from '../contract/folders.ts';
 import type { BatchPatch, BatchResult } from '../contract/messages.ts';
-import { first } from '../database/store.ts';
 import { findFolder, findFolderByNumber, isView, listSubtree, removeFolder } from './folder-store.ts';
 import { type MessageState, STATE_COLUMNS } from './message-row-store.ts';
 import { eraseMessage, findMessage, foldersOf, patchMessage } from './message-store.ts';
@@ -117,9 +116,7 @@ export function eraseExpired(sql: SqlStorage, now: number): void {
   for (const message of due) eraseMessage(sql, message, now);
 }
 
-export const nextExpiryAt = (sql: SqlStorage): number | null =>
-  first<{ at: number | null }>(sql, 'SELECT min(expires_at) AS at FROM message WHERE expires_at IS NOT NULL')?.at ??
-  null;
+export const NEXT_EXPIRY_AT = 'SELECT min(expires_at) FROM message WHERE expires_at IS NOT NULL';
 
 /**
  * Erases one round of messages of Junk or Trash. A message that is also in another folder only leaves this one.

@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { execute, type RowOf, statement } from '../../../workers/shared/stores/statement.ts';
 import { FOLDER_ROLES, type FolderError, type FolderRole, type FolderRow, VIEW_ROLES } from '../contract/folders.ts';
 import { recordChange } from '../database/change-store.ts';
-import { executeFirst } from '../database/store.ts';
+import { executeFirst, readRows } from '../database/store.ts';
 import type { folder } from './schema.ts';
 
 const ROLE_NAMES: Record<FolderRole, string> = {
@@ -44,7 +44,7 @@ const listAll = statement<Record<never, never>, CountedRow>(
  * their own.
  */
 export function listFolders(sql: SqlStorage): FolderRow[] {
-  const rows = [...execute(sql, listAll, {})];
+  const rows = [...readRows(execute(sql, listAll, {}))];
   const own = rows.filter((row) => row.role === null).sort((a, b) => (toNameKey(a.name) < toNameKey(b.name) ? -1 : 1));
   const visible = rows.filter((row) => row.role !== 'junk' && row.role !== 'trash' && !isView(row));
   const all = {

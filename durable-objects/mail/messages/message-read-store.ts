@@ -6,7 +6,7 @@ import type { RowOf } from '../../../workers/shared/stores/statement.ts';
 import type { MailAddress, StoredAttachment } from '../contract/delivered-message.ts';
 import type { FolderRow } from '../contract/folders.ts';
 import type { ListPlace, MessageDetail, MessageSummary, ThreadPage } from '../contract/messages.ts';
-import { first } from '../database/store.ts';
+import { first, readRows } from '../database/store.ts';
 import { readDelivery } from './delivery-state-store.ts';
 import {
   LABELS_SQL,
@@ -111,7 +111,7 @@ export function readSummaries(sql: SqlStorage, positions: readonly number[]): Me
      CROSS JOIN folder AS f ON f.folder = m.folder ORDER BY j.key`,
     JSON.stringify(positions),
   );
-  return [...rows].map(toSummary);
+  return [...readRows(rows)].map(toSummary);
 }
 
 /**

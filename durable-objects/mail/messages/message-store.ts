@@ -241,7 +241,7 @@ export function patchMessage(sql: SqlStorage, before: MessageState, patch: Messa
   const from = foldersOf(before).map((folder) => findFolderByNumber(sql, folder));
   const to = visibleFirst(patch.folders ?? (patch.folder ? [patch.folder] : from));
   const [main] = to;
-  if (!main) throw new Error('a message is in at least one folder');
+  if (!main) throw new Error('the message is in no folder');
   const flags = toFlagColumns(before, patch);
   const isVisible = Number(!to.every(isHidden));
   const labelsChanged = patchLabels(sql, position, patch);

@@ -1,6 +1,5 @@
 /** Snoozed messages leave the Inbox until a chosen time. New messages of muted threads skip the Inbox. */
 import { recordChange } from '../database/change-store.ts';
-import { first } from '../database/store.ts';
 import { findFolder } from './folder-store.ts';
 import { type MessageState, STATE_COLUMNS } from './message-row-store.ts';
 import { foldersOf, patchMessage } from './message-store.ts';
@@ -11,11 +10,8 @@ const WOKEN_PER_ROUND = 200;
 /** Maximum of messages that leave the Inbox when their thread is muted. */
 const MUTED_MESSAGES_MAX = 1_000;
 
-export const nextSnoozeEnd = (sql: SqlStorage): number | null =>
-  first<{ at: number | null }>(
-    sql,
-    'SELECT min(snoozed_until) AS at FROM message INDEXED BY message_snoozed WHERE snoozed_until IS NOT NULL',
-  )?.at ?? null;
+export const NEXT_SNOOZE_END =
+  'SELECT min(snoozed_until) FROM message INDEXED BY message_snoozed WHERE snoozed_until IS NOT NULL';
 
 /** Moves snoozed messages whose time has come back to the Inbox, as unread. */
 export function endSnoozes(sql: SqlStorage, now: number): void {

@@ -38,6 +38,9 @@ export function listLessons(sql: SqlStorage, limit: number): SpamLesson[] {
   return [...rows].map((row) => ({ messageId: row.message_id, label: row.label, rawKey: row.raw_key }));
 }
 
+/** Query of when lessons are due: at once, if there is one. */
+export const LESSONS_DUE_AT = 'SELECT 0 FROM spam_lesson LIMIT 1';
+
 /**
  * Stores the trained model and removes its lessons. Keeps a lesson that was replaced during the training. Does nothing if the
  * mailbox was erased.

@@ -12,7 +12,7 @@
 
 import type { MailAddress } from '../contract/delivered-message.ts';
 import { first } from '../database/store.ts';
-import { toBaseSubject } from '../domain/base-subject.ts';
+import { toBaseSubject, toSubjectPart } from '../domain/base-subject.ts';
 
 /** Maximum of ids used per message. The root and the nearest parents matter, so ids in the middle of a longer list are dropped. */
 const REFERENCES_MAX = 100;
@@ -89,10 +89,13 @@ function findBySubject(sql: SqlStorage, message: Threadable, receivedAt: number)
   if (namesParent || base === '' || sender === '') return null;
   const recipients = [...message.to, ...message.cc].map(toKey);
   const near = sql.exec<{ thread: number; subject: string }>(
-    `SELECT thread, subject FROM message WHERE position BETWEEN ? AND ? ORDER BY position DESC LIMIT ?`,
+    `SELECT thread, subject FROM (SELECT position, thread, subject FROM message WHERE position BETWEEN ? AND ?
+       ORDER BY position DESC LIMIT ?)
+     WHERE instr(lower(subject), ?) > 0 ORDER BY position DESC`,
     (receivedAt - SUBJECT_AGE_MAX_MS) * 1_000,
     (receivedAt + SUBJECT_AGE_MAX_MS) * 1_000 + 999,
     SUBJECT_MESSAGES_MAX,
+    toSubjectPart(base),
   );
   const alike = [...near].filter(({ subject }) => toBaseSubject(subject).base === base);
   for (const thread of new Set(alike.map((each) => each.thread))) {

@@ -117,10 +117,6 @@ export function dropUploads(sql: SqlStorage, ids: readonly string[], now: number
 const listOld = statement<{ until: number }, Pick<UploadRow, 'attachment_id'>>(
   'SELECT attachment_id FROM upload WHERE draft_position IS NULL AND created_at <= :until',
 );
-const findOldest = statement<Record<never, never>, { at: number | null }>(
-  'SELECT min(created_at) AS at FROM upload WHERE draft_position IS NULL',
-);
-
 export function dropOldUploads(sql: SqlStorage, now: number): void {
   const old = execute(sql, listOld, { until: now - UPLOAD_AGE_MAX_MS });
   dropUploads(
@@ -130,8 +126,5 @@ export function dropOldUploads(sql: SqlStorage, now: number): void {
   );
 }
 
-/** @returns the time at which the oldest upload without a draft is deleted; null if there is none. */
-export function nextUploadAt(sql: SqlStorage): number | null {
-  const oldest = execute(sql, findOldest, {}).one().at;
-  return oldest === null ? null : oldest + UPLOAD_AGE_MAX_MS;
-}
+/** Query of the time at which the oldest upload without a draft is deleted. */
+export const NEXT_UPLOAD_AT = `SELECT min(created_at) + ${UPLOAD_AGE_MAX_MS} FROM upload WHERE draft_position IS NULL`;

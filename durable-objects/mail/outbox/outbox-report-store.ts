@@ -5,7 +5,6 @@
 
 import type { MailboxRow } from '../contract/mailbox.ts';
 import type { DueReport, OutboxDestination, OutboxSnapshot } from '../contract/outbox.ts';
-import { first } from '../database/store.ts';
 import {
   listPublishable,
   listReporting,
@@ -30,11 +29,8 @@ function beginReports(sql: SqlStorage, message: OutboxMessage, now: number): Out
   return { ...message, recipients };
 }
 
-export const isReportDue = (sql: SqlStorage): boolean =>
-  first(
-    sql,
-    `SELECT 1 AS due FROM outbox, json_each(recipients) WHERE json_extract(value, '$.report') IS NOT NULL LIMIT 1`,
-  ) !== null;
+/** Query of when a report is due: at once, if there is one. */
+export const REPORT_DUE_AT = `SELECT 0 FROM outbox, json_each(recipients) WHERE json_extract(value, '$.report') IS NOT NULL LIMIT 1`;
 
 export function listDueReports(sql: SqlStorage, mailbox: MailboxRow, limit: number, now: number): DueReport[] {
   const reports = listReporting(sql).flatMap((message) => toReports(beginReports(sql, message, now), mailbox.userId));
@@ -71,8 +67,7 @@ export function finishReport(sql: SqlStorage, { outboxId, reportId, action }: Du
   saveOutbox(sql, { ...message, recipients, warnedAt: action === 'delayed' ? now : message.warnedAt }, now);
 }
 
-export const nextPublishAt = (sql: SqlStorage): number | null =>
-  first<{ at: number | null }>(sql, 'SELECT min(publish_at) AS at FROM outbox')?.at ?? null;
+export const NEXT_PUBLISH_AT = 'SELECT min(publish_at) FROM outbox';
 
 export const listUnpublished = (sql: SqlStorage, mailbox: MailboxRow, limit: number, now: number): OutboxSnapshot[] =>
   listPublishable(sql, now, limit).map(({ outboxId, version, kind, sizeBytes, queuedAt, recipients }) => ({

@@ -173,11 +173,8 @@ const isReplaced = (saved: DeliveryState | undefined): boolean => saved !== unde
 
 const pruneBefore = statement<{ day: number }>('DELETE FROM accepted_recipient WHERE day < :day');
 
-/** @returns the time at which the oldest accepted recipients are deleted; null if there are none. */
-export function nextAcceptedEnd(sql: SqlStorage): number | null {
-  const oldest = first<{ day: number | null }>(sql, 'SELECT min(day) AS day FROM accepted_recipient')?.day ?? null;
-  return oldest === null ? null : (oldest + DAYS_KEPT + 1) * DAY_MS;
-}
+/** Query of the time at which the oldest accepted recipients are deleted. */
+export const NEXT_ACCEPTED_END = `SELECT (min(day) + ${DAYS_KEPT + 1}) * ${DAY_MS} FROM accepted_recipient`;
 
 export const pruneAccepted = (sql: SqlStorage, now: number): void =>
   void execute(sql, pruneBefore, { day: toDay(now) - DAYS_KEPT });

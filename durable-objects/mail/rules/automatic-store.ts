@@ -57,4 +57,5 @@ export const removeAutomatic = (sql: SqlStorage, sendId: number): void => {
   sql.exec('DELETE FROM automatic_send WHERE send_id = ?', sendId);
 };
 
-export const isAutomaticWaiting = (sql: SqlStorage): boolean => findAfter(sql, 0) !== null;
+/** Query of when automatic mail is due: at once, if any waits. */
+export const AUTOMATIC_DUE_AT = 'SELECT 0 FROM automatic_send WHERE send_id > 0 LIMIT 1';

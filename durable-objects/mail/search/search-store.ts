@@ -10,7 +10,7 @@
 import { VISIBLE } from '../../../workers/mail/domain/email-filter.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import type { CompileError, SearchAnswer, SearchPage, SearchRequest } from '../contract/search.ts';
-import { first } from '../database/store.ts';
+import { first, readRows } from '../database/store.ts';
 import { parseSearch, type QueryError } from '../domain/search-query.ts';
 import { countNeedles, makeSnippet, type Needles, toNeedles } from '../domain/snippet.ts';
 import { findNamedFolder } from '../messages/folder-store.ts';
@@ -86,7 +86,7 @@ function rank(sql: SqlStorage, positions: readonly number[], needles: Needles): 
     JSON.stringify(positions),
   );
   const scores = new Map(
-    [...rows].map((row) => [
+    [...readRows(rows)].map((row) => [
       row.position,
       SUBJECT_WEIGHT * countNeedles(row.subject, needles) + SENDER_WEIGHT * countNeedles(row.sender, needles),
     ]),
@@ -99,18 +99,25 @@ const newestPosition = (sql: SqlStorage) =>
 
 function toHits(sql: SqlStorage, positions: readonly number[], needles: Needles): SearchAnswer['hits'] {
   const isPlain = needles.words.size + needles.pieces.length === 0;
+  const snippets = isPlain ? new Map<number, string>() : makeSnippets(sql, positions, needles);
   return readListEntries(sql, positions).map((message) => ({
     message,
-    snippet: (isPlain ? null : makeSnippet(readText(sql, message.position), needles)) ?? message.preview,
+    snippet: snippets.get(message.position) ?? message.preview,
   }));
 }
 
-function readText(sql: SqlStorage, position: number): string {
-  const row = first<{ text: string | null }>(
-    sql,
-    'SELECT substr(text, 1, ?) AS text FROM message_content WHERE position = ?',
+/** Reads the texts one after another: together they may be too much for the memory of an isolate. */
+function makeSnippets(sql: SqlStorage, positions: readonly number[], needles: Needles): Map<number, string> {
+  const texts = sql.exec<{ position: number; text: string }>(
+    `SELECT c.position, substr(c.text, 1, ?) AS text
+     FROM json_each(?) AS j CROSS JOIN message_content AS c ON c.position = j.value`,
     SNIPPET_TEXT_LENGTH_MAX,
-    position,
+    JSON.stringify(positions),
   );
-  return row?.text ?? '';
+  const snippets = new Map<number, string>();
+  for (const { position, text } of readRows(texts)) {
+    const snippet = makeSnippet(text, needles);
+    if (snippet !== null) snippets.set(position, snippet);
+  }
+  return snippets;
 }

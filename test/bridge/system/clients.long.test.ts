@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type BridgeWorld, type Person, startBridgeWorld } from '../../support/bridge/bridge-world.ts';
 import { toMail } from '../../support/bridge/mails.ts';
 import { awaitMessage, importWhole, listFolder } from '../../support/mail/mail.ts';
-import { hasClient } from '../../support/real-client.ts';
+import { hasClient, hasPythonModules } from '../../support/real-client.ts';
 
 const execute = promisify(execFile);
 let world: BridgeWorld;
@@ -142,6 +142,62 @@ describe.skipIf(!hasClient('mutt'))('mutt', () => {
       ['one'],
       ['one'],
     ]);
+  });
+});
+
+describe.skipIf(!hasClient('alpine') || !hasPythonModules('pexpect'))('alpine', () => {
+  it('flags and files a message, sends one, and expunges', async () => {
+    await put('one');
+    const script = join(import.meta.dirname, '../../support/bridge/alpine.py');
+    const ports = [world.bridge.imapPort, world.bridge.smtpPort].map(String);
+    await run('/usr/bin/python3', script, home, ann.email, ann.appToken, ...ports, 'one');
+    const [one] = await listFolder(world.server, ann, 'archive');
+    expect(one).toMatchObject({ subject: 'one', is_flagged: true });
+    await awaitMessage(world.server, ann, 'inbox', 'by-alpine');
+    expect([await subjectsIn('inbox'), await subjectsIn('sent')]).toEqual([['by-alpine'], ['by-alpine']]);
+  });
+});
+
+describe.skipIf(!hasClient('claws-mail', 'xvfb-run', 'dbus-run-session'))('claws-mail', () => {
+  it('reads the folders, marks and files new mail by its filters', async () => {
+    await put('one');
+    await put('two');
+    mkdirSync(join(home, '.claws-mail'));
+    const servers = `receive_server=localhost\nset_imapport=1\nimap_port=${world.bridge.imapsPort}\nssl_imap=1\nimap_auth_method=0`;
+    write(
+      '.claws-mail/accountrc',
+      `[Account: 1]\naccount_name=a\nis_default=1\nname=Ann\naddress=${ann.email}\nprotocol=1\nuser_id=${ann.email}\n${servers}\nfilter_on_recv=1\nfilterhook_on_recv=1\nreceive_at_get_all=1\n`,
+    );
+    write('.claws-mail/passwordstorerc', `[account:1]\nrecv ${ann.appToken}\n`);
+    write('.claws-mail/clawsrc', '[Common]\nconfig_version=3\ncheck_on_startup=1\nskip_ssl_cert_check=1\n');
+    write(
+      '.claws-mail/matcherrc',
+      '[global]\nenabled rulename "two" subject matchcase "two" mark mark_as_read move "#imap/a/Archive"\nenabled rulename "one" subject matchcase "one" mark\n',
+    );
+    const items = ['inbox INBOX', 'normal Archive', 'outbox Sent', 'draft Drafts', 'trash Trash'].map((line) => {
+      const [type, name] = line.split(' ');
+      return `<folderitem type="${type}" name="${name}" path="${name}" account_id="1"/>`;
+    });
+    write(
+      '.claws-mail/folderlist.xml',
+      `<?xml version="1.0" encoding="UTF-8"?>\n<folderlist><folder type="imap" name="a" account_id="1">${items.join('')}</folder></folderlist>\n`,
+    );
+    const claws = spawn('dbus-run-session', ['--', 'xvfb-run', '-a', 'claws-mail'], {
+      env: { ...process.env, HOME: home },
+      stdio: 'ignore',
+      detached: true,
+    });
+    const exited = new Promise((resolve) => claws.once('exit', resolve));
+    try {
+      const two = await awaitMessage(world.server, ann, 'archive', 'two');
+      expect(two).toMatchObject({ is_read: true, is_flagged: true });
+      await expect.poll(() => subjectsIn('inbox')).toEqual(['one']);
+      const one = await awaitMessage(world.server, ann, 'inbox', 'one');
+      expect(one).toMatchObject({ is_read: false, is_flagged: true });
+    } finally {
+      process.kill(-(claws.pid ?? 0), 'SIGTERM');
+      await exited;
+    }
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Random work of mbsync, imapflow and the web app on one mailbox. After it, all three have each message once, in the same folder, with
- * the same marks. `SEED` repeats a run, `ROUNDS` makes it longer.
+ * Random work of mbsync, imapflow and the web app on one mailbox. Every 20 rounds, all three have each message once, in the same folder,
+ * with the same marks. `SEED` repeats a run; `ROUNDS` or `MINUTES` makes it longer.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,9 @@ import { hasClient } from '../../support/real-client.ts';
 
 const run = promisify(execFile);
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-const ROUNDS = Number(process.env.ROUNDS ?? 20);
+const MINUTES = Number(process.env.MINUTES ?? 0);
+const ROUNDS = Number(process.env.ROUNDS ?? (MINUTES > 0 ? Number.POSITIVE_INFINITY : 20));
+const ROUNDS_PER_COMPARISON = 20;
 const ACTIONS_PER_ROUND = 6;
 /** Folders by role, and by their names in the programs. */
 const FOLDERS = { inbox: 'INBOX', archive: 'Archive', trash: 'Trash', junk: 'Junk' } as const;
@@ -70,8 +72,12 @@ const ACTIONS: readonly ((scene: Scene) => Promise<unknown>)[] = [
     if (file)
       renameSync(file.path, join(scene.home, 'mail/INBOX/cur', `${file.base}:2,${pick(scene, ['', 'S', 'F', 'FS'])}`));
   },
+  // Only a file that mbsync has seen, which its name tells: a newer one is nowhere else.
   async (scene) => {
-    const file = pick(scene, listMaildir(scene.home, 'INBOX'));
+    const file = pick(
+      scene,
+      listMaildir(scene.home, 'INBOX').filter(({ base }) => base.includes(',U=')),
+    );
     if (file) rmSync(file.path);
   },
 ];
@@ -130,39 +136,50 @@ const readMaildirs = ({ home }: Scene): string[] =>
     ),
   ).sort();
 
-it.skipIf(!hasClient('mbsync'))(`agree after random work (SEED=${SEED})`, async () => {
-  await using world = await startBridgeWorld();
-  const ann = await world.addPerson('ann');
-  const home = mkdtempSync(join(tmpdir(), 'tessera-random-'));
-  mkdirSync(join(home, 'mail'));
-  const config = join(home, 'mbsyncrc');
-  writeFileSync(
-    config,
-    `IMAPAccount a\nHost localhost\nPort ${world.bridge.imapsPort}\nSSLType IMAPS\nCertificateFile ${world.certificatePath}\nUser ${ann.email}\nPass ${ann.appToken}\n\nIMAPStore far\nAccount a\n\nMaildirStore near\nPath ${home}/mail/\nInbox ${home}/mail/INBOX\nSubFolders Verbatim\n\nChannel c\nFar :far:\nNear :near:\nPatterns *\nCreate Both\nExpunge Both\nSyncState *\n`,
-  );
-  const client = new ImapFlow({
-    host: 'localhost',
-    port: world.bridge.imapsPort,
-    secure: true,
-    tls: { rejectUnauthorized: false },
-    auth: { user: ann.email, pass: ann.appToken },
-    logger: false,
-  });
-  await client.connect();
-  const scene: Scene = { world, ann, client, home, random: toRandom(SEED), created: [] };
-  const synchronize = () => run('mbsync', ['-q', '-c', config, '-a'], { env: { ...process.env, HOME: home } });
-  await synchronize();
-  for (let round = 0; round < ROUNDS; round++) {
-    for (let action = 0; action < ACTIONS_PER_ROUND; action++) await pick(scene, ACTIONS)(scene);
-    // The web app and imapflow work on while mbsync runs.
-    await Promise.all([synchronize(), ACTIONS[1]?.(scene), ACTIONS[5]?.(scene)]);
-  }
-  // What one run brings into a folder, the next one takes from it.
-  for (let times = 0; times < 3; times++) await synchronize();
-  const web = await readWeb(scene);
-  expect(await readClient(scene)).toEqual(web);
-  expect(readMaildirs(scene)).toEqual(web);
-  expect(web.map((line) => line.split(' ')[1]).sort()).toEqual([...scene.created].sort());
-  await client.logout();
-  rmSync(home, { recursive: true, force: true });
-});
+it.skipIf(!hasClient('mbsync'))(
+  `agree after random work (SEED=${SEED})`,
+  async () => {
+    await using world = await startBridgeWorld();
+    const ann = await world.addPerson('ann');
+    const home = mkdtempSync(join(tmpdir(), 'tessera-random-'));
+    mkdirSync(join(home, 'mail'));
+    const config = join(home, 'mbsyncrc');
+    writeFileSync(
+      config,
+      `IMAPAccount a\nHost localhost\nPort ${world.bridge.imapsPort}\nSSLType IMAPS\nCertificateFile ${world.certificatePath}\nUser ${ann.email}\nPass ${ann.appToken}\n\nIMAPStore far\nAccount a\n\nMaildirStore near\nPath ${home}/mail/\nInbox ${home}/mail/INBOX\nSubFolders Verbatim\n\nChannel c\nFar :far:\nNear :near:\nPatterns *\nCreate Both\nExpunge Both\nSyncState *\n`,
+    );
+    const client = new ImapFlow({
+      host: 'localhost',
+      port: world.bridge.imapsPort,
+      secure: true,
+      tls: { rejectUnauthorized: false },
+      auth: { user: ann.email, pass: ann.appToken },
+      logger: false,
+    });
+    await client.connect();
+    const scene: Scene = { world, ann, client, home, random: toRandom(SEED), created: [] };
+    const synchronize = () => run('mbsync', ['-q', '-c', config, '-a'], { env: { ...process.env, HOME: home } });
+    await synchronize();
+    const compare = async (): Promise<void> => {
+      // What one run brings into a folder, the next one takes from it.
+      for (let times = 0; times < 3; times++) await synchronize();
+      const web = await readWeb(scene);
+      expect(await readClient(scene)).toEqual(web);
+      expect(readMaildirs(scene)).toEqual(web);
+      expect(web.map((line) => line.split(' ')[1]).sort()).toEqual([...scene.created].sort());
+    };
+    const endsAt = MINUTES > 0 ? Date.now() + MINUTES * 60_000 : Number.POSITIVE_INFINITY;
+    for (let round = 1; round <= ROUNDS && Date.now() < endsAt; round++) {
+      for (let action = 0; action < ACTIONS_PER_ROUND; action++) await pick(scene, ACTIONS)(scene);
+      // The web app and imapflow work on while mbsync runs.
+      await Promise.all([synchronize(), ACTIONS[1]?.(scene), ACTIONS[5]?.(scene)]);
+      if (round % ROUNDS_PER_COMPARISON > 0) continue;
+      await compare();
+      console.log(`round ${round}: ${scene.created.length} messages agree`);
+    }
+    await compare();
+    await client.logout();
+    rmSync(home, { recursive: true, force: true });
+  },
+  Math.max(1_800_000, (MINUTES + 10) * 60_000),
+);

@@ -189,8 +189,15 @@ describe('changing', () => {
     expect(await ann.run('LIST (SUBSCRIBED) "" "*" RETURN (SPECIAL-USE STATUS (MESSAGES UNSEEN))')).toMatch(
       /\* LIST \(\\Subscribed \\HasNoChildren \\Sent\) "\/" "Sent"\r\n\* STATUS "Sent" \(MESSAGES 0 UNSEEN 0\)/,
     );
+    await ann.run('CREATE Gr&APw-n');
+    expect(await ann.run('DELETE Gr&APw-n')).toContain('T NO [HASCHILDREN]');
     expect(await ann.run('RENAME "Gr&APw-n/A&-B" other')).toContain('T OK');
+    expect(await ann.run('SELECT "Gr&APw-n/A&-B"')).toContain('T NO [NONEXISTENT]');
+    expect(await ann.run('UNSUBSCRIBE "Gr&APw-n/A&-B"')).toContain('T OK');
     expect(await ann.run('CREATE other')).toContain('T NO [ALREADYEXISTS]');
+    expect(await ann.run('DELETE other')).toContain('T OK');
+    expect(await ann.run('CREATE other')).toContain('T OK');
+    expect(await ann.run('SELECT other')).toContain('T OK');
     expect(await ann.run('DELETE other')).toContain('T OK');
     expect(await ann.run('DELETE INBOX')).toContain('T NO [CANNOT]');
     expect(await ann.run('LIST "" ""')).toContain('* LIST (\\Noselect) "/" ""');

@@ -85,7 +85,7 @@ describe('after a failure', () => {
     expect(failed).toMatchObject([{ step: failing, reason: 'it was made to fail' }]);
     expect(report.is_ok).toBe(false);
     const after = report.steps.slice(report.steps.findIndex(({ step }) => step === failing) + 1);
-    expect(after.every((each) => each.outcome === 'not run')).toBe(true);
+    expect(new Set(after.map((each) => each.outcome))).toEqual(new Set(['not run']));
     expect([left, lost, report.left]).toEqual([[], [], []]);
   });
 
@@ -102,7 +102,9 @@ describe('after a failure', () => {
     stage.cloudflare.state.denied.push(denied);
     const { name, report, left } = await run(PRODUCT_STEPS.slice(0, 1));
     expect(report.left.length).toBeGreaterThan(0);
-    expect(report.left.every((what) => what.startsWith(`${kind} `) && what.includes(name))).toBe(true);
+    expect(new Set(report.left.map((what) => what.startsWith(`${kind} `) && what.includes(name)))).toEqual(
+      new Set([true]),
+    );
     expect(report.left.length).toBe(left.length);
     expect(report.is_ok).toBe(false);
   });

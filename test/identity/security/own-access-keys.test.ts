@@ -160,6 +160,19 @@ it('a session that is not confirmed creates and rotates no key', async () => {
   }
 });
 
+it('a log-in counts for ten minutes as the confirmation of a key of a working day', async () => {
+  const user = await registerUser(server, 'fresh');
+  const keyOf = (seconds: number | null) =>
+    server.call('POST', PATH, seconds === null ? {} : { expires_at: inSeconds(seconds) }, user.token);
+  const made = await keyOf(12 * HOUR_SECONDS);
+  expect([made.status, await use(made.body)]).toEqual([201, 'works']);
+  for (const seconds of [14 * HOUR_SECONDS, null])
+    expect((await keyOf(seconds)).body.code).toBe('confirmation_required');
+  expect((await rotate(user, made.body, { password: undefined })).body.code).toBe('confirmation_required');
+  await advance(601);
+  expect((await keyOf(12 * HOUR_SECONDS)).body.code).toBe('confirmation_required');
+});
+
 it('tokens show their last use', async () => {
   const user = await registerConfirmed('app-user');
   const { body: app } = await server.call('POST', '/v1/me/tokens', { name: 'app' }, user.token);

@@ -48,7 +48,7 @@ describe('the password hash gate', () => {
     const known = Array.from({ length: 3 }, (_, at) => gate.run('known', hash(`known ${at}`)));
     await vi.advanceTimersByTimeAsync(10_000);
     expect((await Promise.all(strangers)).filter((result) => !result.ok)).toHaveLength(1);
-    expect((await Promise.all(known)).every((result) => result.ok)).toBe(true);
+    expect(new Set((await Promise.all(known)).map((result) => result.ok))).toEqual(new Set([true]));
     expect(order.slice(0, 4)).toEqual(['stranger 0', 'known 0', 'known 1', 'known 2']);
     expect(order).toHaveLength(14);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deriveSigningKey } from '../../../workers/identity/domain/sigv4.ts';
+import { deriveSigningKey, SecretAccessKey } from '../../../workers/identity/domain/sigv4.ts';
 import { createChunkVerifier } from '../../../workers/identity/domain/sigv4-streaming.ts';
 import type { UserPrincipal } from '../../../workers/identity/principal.ts';
 import {
@@ -36,7 +36,7 @@ const user: UserPrincipal = {
 };
 const credentials: S3Credentials = {
   allowsSigV2: true,
-  findAccessKey: async (id) => (id === KEY_ID ? { secretAccessKey: SECRET, principal: user } : null),
+  findAccessKey: async (id) => (id === KEY_ID ? { secret: new SecretAccessKey(SECRET), principal: user } : null),
   findTemporaryKey: async () => err('invalid'),
   findBearer: async (token) => (token === 'tok_good' ? user : null),
 };
@@ -207,5 +207,14 @@ describe('signatures in the body', () => {
         ['x-amz-checksum-crc32c', 'sOO8/Q=='],
       ]),
     ]).toEqual([true, true, true, true]);
+  });
+});
+
+describe('a secret access key', () => {
+  it('derives the key of each scope, also after another one', () => {
+    const secret = new SecretAccessKey(SECRET);
+    const scopes = ['20130524', '20130525', '20130524'].map((date) => ({ ...SCOPE, date }));
+    for (const scope of [...scopes, { ...SCOPE, service: 'sts' }, { ...SCOPE, region: 'eu-west-1' }])
+      expect(secret.signingKeyOf(scope)).toEqual(deriveSigningKey(SECRET, scope));
   });
 });

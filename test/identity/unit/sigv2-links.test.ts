@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { SecretAccessKey } from '../../../workers/identity/domain/sigv4.ts';
 import type { UserPrincipal } from '../../../workers/identity/principal.ts';
 import {
   authenticateS3,
@@ -34,7 +35,7 @@ const user: UserPrincipal = {
 };
 const credentials: S3Credentials = {
   allowsSigV2: true,
-  findAccessKey: async (id) => (id === KEY_ID ? { secretAccessKey: SECRET, principal: user } : null),
+  findAccessKey: async (id) => (id === KEY_ID ? { secret: new SecretAccessKey(SECRET), principal: user } : null),
   findTemporaryKey: async () => err('invalid'),
   findBearer: async () => null,
 };

@@ -130,7 +130,7 @@ describe('a board with more different scores than buckets', () => {
     const updates = scores.map((score, i) => win(`p${i}`, score));
     for (let at = 0; at < players; at += 1_000) {
       const results = await writeScores(env, updates.slice(at, at + 1_000));
-      expect(results.every(({ ok }) => ok)).toBe(true);
+      expect(new Set(results.map(({ ok }) => ok))).toEqual(new Set([true]));
     }
     letCountsAge();
     const reader = await open('2041-01', false);
@@ -472,8 +472,10 @@ it('writes one row for a post of a known player, and one for a thousand posts to
       const updates = Array.from({ length: players }, (_, i) => win(`p${i}`, 1, `e${events++}`));
       const results = board.score(updates, Date.now());
       expect(
-        results.every(({ ok, value }: { ok: boolean; value?: { isDuplicate: boolean } }) => ok && !value?.isDuplicate),
-      ).toBe(true);
+        new Set(
+          results.map(({ ok, value }: { ok: boolean; value?: { isDuplicate: boolean } }) => ok && !value?.isDuplicate),
+        ),
+      ).toEqual(new Set([true]));
       return written;
     };
     // Rows written: a new player takes a row and an index entry, and the first player also creates the board's row.

@@ -187,7 +187,7 @@ it('removes an erased player from every page, and keeps all the other players', 
   for (let restart = 0; restart < 2; restart++) {
     const others = batch.filter(({ userId }) => userId !== 'u3');
     const again = await writeScores(env, others);
-    expect(again.every((result) => result.ok && result.value.isDuplicate)).toBe(true);
+    expect(new Set(again.map((result) => result.ok && result.value.isDuplicate))).toEqual(new Set([true]));
     await restartAll(season);
   }
   const afterErasure = await writeScores(env, [win('u3', 1, 'e3'), win('u3', 1, 'alone')]);

@@ -195,16 +195,17 @@ describe('an update', () => {
   it('is rejected if its token was revoked, also in the middle of many updates', async () => {
     const made = await server.call('POST', '/v1/iam/tokens', { name: 'doomed', scopes: ['scores:write'] });
     let isRevoked = false;
-    let late = 0;
+    let [accepted, late] = [0, 0];
     const senders = Array.from({ length: 24 }, async (_, sender) => {
       for (let status = 200; status === 200; ) {
         const wasRevoked = isRevoked;
         status = (await post({ user_id: `doomed-${sender}`, points: 1 }, made.body.token)).status;
         expect([200, 401]).toContain(status);
+        if (status === 200) accepted++;
         if (wasRevoked && status === 200) late++;
       }
     });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await expect.poll(() => accepted).toBeGreaterThan(2 * senders.length);
     expect((await server.call('DELETE', `/v1/iam/tokens/${made.body.token_id}`)).status).toBe(204);
     isRevoked = true;
     await Promise.all(senders);
@@ -304,7 +305,9 @@ describe('an event id', () => {
       wins.map((_, i) => i + 1),
     );
     const again = await batch(wins.toReversed());
-    expect(again.body.results.every((result: { duplicate: boolean }) => result.duplicate)).toBe(true);
+    expect(new Set(again.body.results.map((result: { duplicate: boolean }) => result.duplicate))).toEqual(
+      new Set([true]),
+    );
     expect((await get('/v1/scores/busy')).body.user_info.score).toBe(150);
   });
 });

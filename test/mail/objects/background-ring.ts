@@ -82,7 +82,7 @@ async function offer({ subject, refused }: Scene, env: Env): Promise<void> {
   if (to.length === 0) return;
   const envelope = { from: 'a@far.test', to, clientIp: null, helo: null };
   const source = { body: new Blob([raw]).stream(), sizeBytes: raw.length };
-  const replies = await acceptMessage(env, envelope, source, 'local');
+  const replies = await acceptMessage(env, envelope, source, { origin: 'local' });
   for (const [n, { smtp_code: code }] of replies.entries()) if (code === 250) refused.delete(to[n] ?? '');
 }
 

@@ -31,7 +31,7 @@ describe('a change of all messages that a search finds', () => {
     const steps: number[] = [];
     for (let place: BatchPlace | null | undefined; place !== null; ) {
       const round = value(await mailbox.changeFound('crow is:unread', place ?? null, { isRead: true }));
-      expect(round.results.every(({ status }) => status === 'updated')).toBe(true);
+      expect(new Set(round.results.map(({ status }) => status))).toEqual(new Set(['updated']));
       changed.push(...round.results.map(({ id }) => id));
       steps.push(round.progress);
       if (place === undefined) value(await mailbox.storeMessage(put(MESSAGES, 'crow late')));

@@ -38,9 +38,9 @@ describe('inside workerd', () => {
       );
       expect(authentication.arc.result).toBe(name === 'arc' ? 'pass' : 'none');
       const changed = await check(Buffer.concat([raw, Buffer.from('P.S.\r\n')]));
-      expect(changed.authentication.dkim.every((signature) => signature.result === 'fail')).toBe(true);
+      expect(new Set(changed.authentication.dkim.map((signature) => signature.result))).toEqual(new Set(['fail']));
       const forged = await check(Buffer.from(raw.toString('latin1').replace('Figures', 'Fingers'), 'latin1'));
-      expect(forged.authentication.dkim.every((signature) => signature.result === 'fail')).toBe(true);
+      expect(new Set(forged.authentication.dkim.map((signature) => signature.result))).toEqual(new Set(['fail']));
     });
   }
 

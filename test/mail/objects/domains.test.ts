@@ -33,7 +33,7 @@ describe('a hosted domain has DKIM keys', () => {
     expect((await listKeys(domain)).map((key) => key.algorithm).sort()).toEqual(['ed25519-sha256', 'rsa-sha256']);
     const records = await listDkimRecords(domain);
     expect(records.map((record) => record.value?.slice(0, 11))).toEqual(['v=DKIM1; k=', 'v=DKIM1; k=']);
-    expect(records.every((record) => record.name.endsWith(`._domainkey.${domain}`))).toBe(true);
+    expect(new Set(records.map((record) => record.name.endsWith(`._domainkey.${domain}`)))).toEqual(new Set([true]));
   });
 
   it('that its operator creates if the configuration hosts it; reading creates none', async () => {

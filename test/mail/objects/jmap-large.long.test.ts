@@ -13,6 +13,7 @@ import { queryEmails } from '../../../durable-objects/mail/jmap/query-store.ts';
 
 import { type MailboxRpc, openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import type { EmailFilter, EmailSort } from '../../../workers/mail/domain/email-filter.ts';
+import { ANSWER_BYTES_MAX } from '../../../workers/shared/pure/request-budget.ts';
 import { delivery } from '../../support/mail/messages.ts';
 
 const MESSAGES = 200_000;
@@ -31,7 +32,7 @@ beforeAll(async () => {
   for (let n = 0; n < MESSAGES; n += PER_CALL) {
     const inputs = Array.from({ length: PER_CALL }, (_, at) => makeMessage(n + at, random));
     const stored = await mailbox.storeMessages(inputs);
-    expect(stored.ok && stored.value.every(({ ok }) => ok)).toBe(true);
+    expect(new Set(stored.ok ? stored.value.map(({ ok }) => ok) : [])).toEqual(new Set([true]));
   }
   const folders = await mailbox.readJmapFolders(false);
   if (!folders.ok) throw new Error('the mailbox is missing');
@@ -122,7 +123,7 @@ it('reads the first screen', async () => {
   const query = await measure((sql) => queryEmails(sql, request({ filter: inInbox, collapseThreads: true })));
   const ids = typeof query.value === 'string' ? [] : query.value.ids;
   expect(ids).toHaveLength(50);
-  const emails = await measure((sql) => readEmails(sql, ids));
+  const emails = await measure((sql) => readEmails(sql, ids, ANSWER_BYTES_MAX));
   expect(emails.value).toHaveLength(50);
   for (const [name, { read, written, ms }] of Object.entries({ folders, query, emails })) {
     console.log(`${name}: ${read} rows, ${ms} ms`);

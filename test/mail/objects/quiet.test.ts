@@ -1,11 +1,12 @@
 /** Tests messages that the user snoozed, and threads that the user muted. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
+import { readDueTimes } from '../../../durable-objects/mail/alarm/due-time-store.ts';
 import { listChangedTypes } from '../../../durable-objects/mail/contract/changed-types.ts';
 import { readChanges, readState } from '../../../durable-objects/mail/database/change-store.ts';
 import { readMailbox } from '../../../durable-objects/mail/database/store.ts';
 import { storeMessage } from '../../../durable-objects/mail/incoming/arrival-store.ts';
-import { endSnoozes, nextSnoozeEnd } from '../../../durable-objects/mail/messages/quiet-store.ts';
+import { endSnoozes, NEXT_SNOOZE_END } from '../../../durable-objects/mail/messages/quiet-store.ts';
 import { type MailboxRpc, openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { delivery } from '../../support/mail/messages.ts';
 
@@ -32,6 +33,8 @@ const inStorage = <T>(work: (sql: SqlStorage) => T): Promise<T> =>
   runInDurableObject(mailbox as unknown as DurableObjectStub, (_, { storage }) =>
     storage.transactionSync(() => work(storage.sql)),
   );
+
+const nextSnoozeEnd = (sql: SqlStorage) => readDueTimes(sql, [['snooze', NEXT_SNOOZE_END]]).snooze;
 
 it('a snoozed message is in the Archive, and returns to the Inbox unread at its time', async () => {
   const { messageId } = await put({}, { isRead: true });

@@ -29,8 +29,7 @@ function toEmail(to: string, raw = RAW) {
   return { message, rejects };
 }
 
-const receive = (message: ForwardableEmailMessage, bindings = env as Env) =>
-  receiveEmail(message, bindings, {} as ExecutionContext);
+const receive = (message: ForwardableEmailMessage, bindings = env as Env) => receiveEmail(message, bindings);
 
 it('accepts mail for a known mailbox', async () => {
   const { message, rejects } = toEmail('routed@example.test');

@@ -31,7 +31,7 @@ async function accept(bindings: Env, to: readonly string[], subject: string): Pr
   const raw = rawOf(subject);
   const envelope = { from: 'a@far.test', to, clientIp: null, helo: null };
   const body = new Blob([raw]).stream();
-  const replies = await acceptMessage(bindings, envelope, { body, sizeBytes: raw.length }, 'local');
+  const replies = await acceptMessage(bindings, envelope, { body, sizeBytes: raw.length }, { origin: 'local' });
   return replies.map(({ smtp_code: code }) => code);
 }
 

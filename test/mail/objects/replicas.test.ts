@@ -109,7 +109,7 @@ async function receive(to: string, environment = env): Promise<string> {
     rawSize: raw.length,
     setReject: (reason: string) => rejects.push(reason),
   } as unknown as ForwardableEmailMessage;
-  await receiveEmail(message, environment, {} as ExecutionContext);
+  await receiveEmail(message, environment);
   return rejects[0] ?? 'accepted';
 }
 

@@ -57,6 +57,14 @@ describe('a subject', () => {
       [0, 0],
     ],
     ['joins case-insensitive addresses', [ann, { from: 'ANN', subject: 'RE: plans' }], [0, 0]],
+    [
+      'joins a subject in other letters, with a NUL',
+      [
+        { ...ann, subject: 'İ\0 \u212aöln 会議' },
+        { from: 'ann', subject: 'Re: İ\0 \u212aÖLN 会議' },
+      ],
+      [0, 0],
+    ],
     ['joins a reply without recipients', [ann, { from: 'ann', to: [], subject: 'Re: Plans' }], [0, 0]],
     ['joins the original after its reply', [{ from: 'ann', subject: 'Re: Plans' }, ann], [0, 0]],
     [

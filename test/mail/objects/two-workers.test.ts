@@ -94,7 +94,7 @@ it('an incoming message is stored once, and readable', async () => {
       const raw = `From: a@far.test\r\nSubject: once\r\nMessage-ID: <${crypto.randomUUID()}@far.test>\r\n\r\nThe text.\r\n`;
       const envelope = { from: 'a@far.test', to: [made.sender.email], clientIp: null, helo: null };
       const body = new Blob([raw]).stream();
-      const replies = await acceptMessage(made.env, envelope, { body, sizeBytes: raw.length }, 'local');
+      const replies = await acceptMessage(made.env, envelope, { body, sizeBytes: raw.length }, { origin: 'local' });
       expect(replies).toMatchObject([{ smtp_code: 250 }]);
       return made;
     },

@@ -75,6 +75,26 @@ it('a message of the largest size is accepted, and one byte more gets 552, by de
   expect([over.status, over.body.recipients[0].smtp_code]).toEqual([413, 552]);
 });
 
+it.each(['base64', '8bit'])(
+  'files of the limit are accepted, and one byte more gets 552 with both sizes: %s',
+  async (encoding) => {
+    const withFile = (size: number) => {
+      const file = Buffer.alloc(size, 'x');
+      const body =
+        encoding === 'base64' ? file.toString('base64').replace(/.{76}/g, '$&\r\n') : file.toString('latin1');
+      return `${HEADER.slice(0, -2)}Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nsee the file ${encoding}\r\n--b\r\nContent-Type: application/x-some\r\nContent-Disposition: attachment; filename=a.some\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n${body}\r\n--b--\r\n`;
+    };
+    expect((await postInbound(server, withFile(ATTACHMENT_BYTES), envelope)).body.recipients).toMatchObject([
+      { smtp_code: 250 },
+    ]);
+    const over = await postInbound(server, withFile(ATTACHMENT_BYTES + 1), envelope);
+    expect([over.status, over.body.recipients[0]]).toEqual([
+      413,
+      { email: ann.email, smtp_code: 552, detail: '5.3.4 the files have 100001 bytes, the limit is 100000 bytes' },
+    ]);
+  },
+);
+
 it('a full mailbox answers 452, and still accepts messages that fit', async () => {
   const bob = await registerUser(server, 'bob');
   const toBob = { from: 'a@far.test', to: bob.email };

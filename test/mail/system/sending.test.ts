@@ -123,7 +123,7 @@ describe('recipients', () => {
       const { body } = await send({ to: to('x@hang.test', 'free@far.test'), subject: 'both', body: 'x' });
       const delivery = await awaitDelivery(body.id, 'the other has it', (all) => all[1].state === 'sent');
       expect(delivery[0].state).not.toBe('sent');
-      expect(stuck.every((answer) => answer.status === 202)).toBe(true);
+      expect(new Set(stuck.map((answer) => answer.status))).toEqual(new Set([202]));
     } finally {
       await hanging.stop();
     }
@@ -138,8 +138,12 @@ describe('the operator', () => {
     await awaitDelivery(body.id, 'it is on hold', ([only]) => only.last_reply === 'the destination is held');
     const item = await until('the queue shows it', async () => {
       const { body: queue } = await server.call('GET', '/v1/outbound?destination=far.test');
-      expect(queue.destinations.every((each: { messages: number }) => each.messages > 0)).toBe(true);
-      return queue.data.find((each: { last_reply: string }) => each.last_reply === 'the destination is held');
+      const held = queue.data.find((each: { last_reply: string }) => each.last_reply === 'the destination is held');
+      if (!held) return undefined;
+      expect(new Set(queue.destinations.map((each: { messages: number }) => each.messages > 0))).toEqual(
+        new Set([true]),
+      );
+      return held;
     });
     await server.call('PATCH', '/v1/domains/far.test', { is_held: false });
     expect((await server.call('POST', `/v1/outbound/${item.id}/retry`)).status).toBe(202);

@@ -1,7 +1,6 @@
 /** Tests interrupted imports and exports: the server is killed, or the client disconnects. */
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatMbox, readMboxMessage } from '../../../workers/mail/domain/mbox.ts';
 import { MboxSplitter } from '../../../workers/mail/domain/mbox-splitter.ts';
@@ -100,7 +99,6 @@ describe('an import', () => {
     upload.write(file.subarray(0, Math.floor(file.length / 2)));
     await until('some imported messages', async () => ((await countMessages(user)) > 5 ? true : undefined));
     upload.destroy();
-    await sleep(500);
     await importFile(user, file);
     await expectAll(user);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toBaseSubject } from '../../../durable-objects/mail/domain/base-subject.ts';
+import { toBaseSubject, toSubjectPart } from '../../../durable-objects/mail/domain/base-subject.ts';
 import { QUERY_LENGTH_MAX } from '../../../durable-objects/mail/domain/search-query.ts';
 import { countNeedles, makeSnippet, toNeedles } from '../../../durable-objects/mail/domain/snippet.ts';
 import {
@@ -290,5 +290,26 @@ describe('a base subject', () => {
     [`x${'y'.repeat(400)}`, `x${'y'.repeat(299)}`, false],
   ])('of %j is %j; reply: %s', (subject, base, isReply) => {
     expect(toBaseSubject(subject)).toEqual({ base, isReply });
+  });
+});
+
+describe('the part of a base subject by which SQLite finds candidates', () => {
+  const lowerAscii = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  it('is in every subject with that base, whichever letters fold', () => {
+    for (let code = 0; code <= 0x10ffff; code += 1) {
+      const letter = String.fromCodePoint(code);
+      if (code > 0x7f && letter.toLowerCase() === letter) continue;
+      const subject = `Re: [list] Trip${letter}s of ${letter}ATE`;
+      const part = toSubjectPart(toBaseSubject(subject).base);
+      expect([code, lowerAscii(subject).includes(part)]).toEqual([code, true]);
+    }
+  });
+  it.each([
+    ['trip to köln', 'tr'],
+    ['kiki', ''],
+    ['会議', ''],
+    ['quarterly report', 'quarterly'],
+  ])('of %s is %s', (base, part) => {
+    expect(toSubjectPart(base)).toBe(part);
   });
 });

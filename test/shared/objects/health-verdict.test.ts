@@ -7,6 +7,7 @@ import {
 } from 'cloudflare:test';
 import { beforeEach, expect, it } from 'vitest';
 import worker from '../../../workers/index.ts';
+import { judgeStores } from '../../../workers/shared/stores/health-verdict.ts';
 import { type BindingCall, wrapEnvironment } from '../../support/platform/wrap-bindings.ts';
 
 const env = testEnv as unknown as Env & { readonly ROOT_TOKEN: string };
@@ -125,6 +126,20 @@ it('makes a new verdict if the last one is too old, warns of cron, and names the
   });
   await runCron();
   expect(await readHealth()).toMatchObject({ httpStatus: 200, warnings: [] });
+});
+
+it('keeps the verdict of the later one of two that judge at once', async () => {
+  let end = () => {};
+  const isSlow = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const findWarnings = async () => [];
+  const early = judgeStores(env, { findWarnings, findSilent: () => isSlow.then(() => []) });
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  await judgeStores({ ...env, OBJECTS_1: failing } as unknown as Env, { findWarnings, findSilent: async () => [] });
+  end();
+  await early;
+  expect((await readHealth()).unavailable).toEqual(['OBJECTS_1']);
 });
 
 it('uses no verdict of another version of the Worker', async () => {

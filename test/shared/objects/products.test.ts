@@ -103,5 +103,5 @@ describe('a queue message', () => {
 
 it('defers mail if mail is not served, so that the sender tries again', async () => {
   const message = { from: 'a@elsewhere.test', to: 'b@example.test' } as ForwardableEmailMessage;
-  await expect(worker.email(message, serving('storage'), createExecutionContext())).rejects.toThrow('PRODUCTS');
+  await expect(worker.email(message, serving('storage'))).rejects.toThrow('PRODUCTS');
 });

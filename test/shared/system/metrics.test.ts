@@ -60,6 +60,7 @@ it('count operations by outcome, and have the form that the client accepts', asy
   expect(bounds.at(-1)).toBe(3);
   expect([...bounds].sort((a, b) => (a ?? -1) - (b ?? -1))).toEqual(bounds);
   expect(samples.get('tessera_operation_duration_seconds_count{operation="score_read",outcome="ok"}')).toBe(3);
+  expect(samples.get('tessera_isolate_starts_total')).toBeGreaterThanOrEqual(1);
   const open = await scrape(OPEN_METRICS);
   expect(open.text).toContain('# TYPE tessera_operation_duration_seconds histogram\n');
   expect([open.type, open.text.endsWith('\n# EOF\n')]).toEqual([`${OPEN_METRICS}; charset=utf-8`, true]);

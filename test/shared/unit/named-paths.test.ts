@@ -7,6 +7,8 @@ import biome from '../../../biome.json' with { type: 'json' };
 import { STATE_FACTORIES } from '../../../dev/rules/module-state.ts';
 import { BUILDERS } from '../../../dev/rules/parameter-writes.ts';
 import { EQUIVALENT_MUTANTS } from '../../mutants/equivalent-mutants.ts';
+import { findPlace, readProduct } from '../../mutants/seeded.ts';
+import { SEEDED_FAULTS } from '../../mutants/seeded-faults.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
@@ -105,6 +107,13 @@ describe('a path that a rule names', () => {
       return !text.includes(oneLine(line)) || !text.includes(from);
     });
     expect(stale.map(({ file, line, from }) => `${file}: ${line}: ${from}`)).toEqual([]);
+  });
+
+  it('and the text that it replaces are in the source once, for seeded faults and their tests', () => {
+    const product = readProduct(ROOT);
+    const stale = SEEDED_FAULTS.filter((fault) => findPlace(product, fault) === null).map(({ id }) => id);
+    expect(stale).toEqual([]);
+    expect(SEEDED_FAULTS.flatMap(({ tests }) => tests).filter((test) => !FILES.includes(test))).toEqual([]);
   });
 
   it('and each file that may write on arguments exists', () => {

@@ -46,6 +46,8 @@ it('estimates dollars from counts', () => {
   expect(estimate({ storage_read: 500_000, other: 1_000_000 })).toBeCloseTo(0.3625 + 0.365, 10);
   // The fee of $350, five rows, a call of an object, three operations of a queue and two data points.
   expect(estimate({}, { recipients: 1_000_000 })).toBeCloseTo(350 + 5 + 0.15 + 1.2 + 0.5, 10);
+  // 150 ms of processor time at $0.02 a million, and a data point.
+  expect(estimate({}, { isolateStarts: 1_000_000 })).toBeCloseTo(3 + 0.25, 10);
 });
 
 it('counts the duration of a season for each minute with a post, at most for the whole period', () => {

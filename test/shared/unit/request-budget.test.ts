@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   findExceededBound,
+  fitsJson,
   measureJson,
   OverBudgetError,
   RequestBudget,
@@ -35,6 +36,7 @@ describe('the bytes of a value', () => {
       expect([value, measureJson(value, 1_000)]).toEqual([value, bytes]);
       expect(measureJson(value, bytes)).toBe(bytes);
       expect(measureJson(value, bytes - 1)).toBeNull();
+      expect([bytes - 1, bytes, 1_000].map((max) => fitsJson(value, max))).toEqual([false, true, true]);
     }
   });
 
@@ -52,6 +54,7 @@ describe('the bytes of a value', () => {
     expect(measureJson(value, 1_000)).toBe(401);
     for (let level = 0; level < 200_000; level += 1) value = { a: value };
     expect(measureJson(value, 10_000_000)).toBeNull();
+    expect(fitsJson(value, 10_000_000)).toBe(false);
   });
 });
 

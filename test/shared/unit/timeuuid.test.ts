@@ -6,6 +6,7 @@ import {
   fromSortableHex,
   parseTimeuuid,
   toEpochMs,
+  toEpochMsFromHalves,
   toSortableHex,
   toTicks,
 } from '../../../workers/shared/pure/timeuuid.ts';
@@ -29,6 +30,16 @@ describe('a TIMEUUID', () => {
         expect(fromSortableHex(toSortableHex(left))).toBe(left);
         expect(toSortableHex(left) < toSortableHex(right)).toBe(a < b);
       }),
+    );
+  });
+
+  it('has the same milliseconds from two halves of its time, since 1970', () => {
+    const since1970 = fc.bigInt({ min: toTicks(0), max: (1n << 60n) - 1n });
+    fc.assert(
+      fc.property(since1970, (time) => {
+        expect(toEpochMsFromHalves(Number(time >> 28n), Number(time & 0xfffffffn))).toBe(toEpochMs(time));
+      }),
+      { numRuns: 1_000 },
     );
   });
 

@@ -8,7 +8,7 @@ import { collectBlobs, collectUploads, emptyCollectReport } from '../../../worke
 import { walkOrphans } from '../../../workers/storage/maintenance/orphans.ts';
 import { emptyPackReport, packVolume } from '../../../workers/storage/maintenance/pack.ts';
 import { ACTIONS, type Action, expectStored } from './fault-actions.ts';
-import { type Fault, type FaultPlan, faultyBuckets, faultyDatabase } from './faults.ts';
+import { type Fault, type FaultPlan, faultyBuckets, faultyDatabase, runInterrupted } from './faults.ts';
 import {
   expectSound,
   makeBucket,
@@ -68,6 +68,9 @@ export async function countEvents(context: EngineContext, { bucketId }: Bucket):
   return due.flat().filter((event) => event.bucketId === bucketId).length;
 }
 
+/** Time between two looks at work that waits for a silent call. */
+export const TICK_MS = 100;
+
 const tally = { cases: 0, acknowledged: 0, refused: 0 };
 
 /** Expects no orphans and no missing bytes after the grace period and collection. */
@@ -99,7 +102,7 @@ const bindExtraShards = (plan: FaultPlan) => {
 /** Defines a test for every action and every fault. Each test lets each of the action's store calls fail in turn. */
 export function defineFaultTests(names: readonly string[], faults: readonly Fault[], shards: 1 | 3 = 1): void {
   beforeEach(wipe);
-  afterAll(() => console.log(`faults injected into storage: ${JSON.stringify(tally)}, lost: 0`));
+  afterAll(() => console.log(`faults injected into storage: ${JSON.stringify(tally)}`));
   describe.each(names)(`%s, on ${shards} shards`, (name) => {
     const action = ACTIONS[name] as Action;
     test.each(faults)(
@@ -122,12 +125,12 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
           const prepared = await action.prepare(healthy.engine, bucket, healthy.context);
           const before = await listContents(healthy.engine, bucket);
           const eventsBefore = await countEvents(healthy.context, bucket);
-          Object.assign(plan, { at, calls: 0, hit: null });
+          Object.assign(plan, { at, calls: 0, hit: null, late: undefined });
           const outcome = await action.act(faulty.engine, bucket, prepared as never);
           await faulty.settle();
           const { calls, hit } = plan;
           plan.at = null;
-          if (how === 'late') await new Promise((resolve) => setTimeout(resolve, 200));
+          await plan.late;
           if (at !== null) expect(hit, 'the fault struck').not.toBeNull();
           const where = `${hit} (call ${at} of ${calls})`;
           if (outcome.ok) await action.after(healthy.engine, bucket);
@@ -173,12 +176,9 @@ export function defineFaultTests(names: readonly string[], faults: readonly Faul
     });
     const bucket = await makeBucket(healthy.engine);
     const attempt = async (at: number, work: () => Promise<unknown>) => {
-      Object.assign(plan, { at, calls: 0, hit: null });
-      const done = work().then(
-        () => true,
-        () => false,
-      );
-      await Promise.race([done, new Promise((resolve) => setTimeout(resolve, 400))]);
+      Object.assign(plan, { at, calls: 0, hit: null, isSilent: false, late: undefined });
+      await runInterrupted(plan, TICK_MS, work);
+      await plan.late;
       await faulty.settle();
       plan.at = null;
       return plan.hit !== null;

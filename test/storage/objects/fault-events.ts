@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { selectDueEvents } from '../../../workers/storage/engine/store/event-store.ts';
 import { sendEvents } from '../../../workers/storage/maintenance/events.ts';
 import { SMALL } from './fault-actions.ts';
-import { countEvents, LIMITS, makeCountedBucket } from './fault-cases.ts';
-import { type Fault, type FaultPlan, faultyDatabase, faultyQueue } from './faults.ts';
+import { countEvents, LIMITS, makeCountedBucket, TICK_MS } from './fault-cases.ts';
+import { type Fault, type FaultPlan, faultyDatabase, faultyQueue, runInterrupted } from './faults.ts';
 import { makeEngine, put } from './harness.ts';
 
 /** Defines the tests. Call it after `defineFaultTests`, which empties the stores before each test. */
@@ -31,10 +31,10 @@ export function defineEventFaultTests(faults: readonly Fault[]): void {
       const due = (await selectDueEvents(healthy.context, 0, 99)).map(({ name, sequencer }) => `${name} ${sequencer}`);
       expect(due).toHaveLength(5);
       sent.length = 0;
-      Object.assign(plan, { at, calls: 0, hit: null });
+      Object.assign(plan, { at, calls: 0, hit: null, isSilent: false, late: undefined });
       // Do not wait for a call that never answers: in production it ends with its invocation.
-      const run = sendEvents(context, 0).catch(() => {});
-      await Promise.race([run, new Promise((resolve) => setTimeout(resolve, 400))]);
+      await runInterrupted(plan, TICK_MS, () => sendEvents(context, 0));
+      await plan.late;
       plan.at = null;
       clock.offsetMs += 3_700_000;
       while (await sendEvents(context, 0));

@@ -10,7 +10,9 @@ export type Fault =
   | 'half'
   | 'meanwhile'
   | 'cut before'
-  | 'cut after';
+  | 'cut after'
+  | 'overtaken before'
+  | 'overtaken after';
 
 export interface FaultPlan {
   /** Number of the call that fails, from 0 over all stores. Null only counts the calls. */
@@ -22,6 +24,8 @@ export interface FaultPlan {
   hit: string | null;
   /** Work to run just before the chosen call, whatever its fault. */
   meanwhile?: () => Promise<unknown>;
+  /** The work of a second worker, which runs while the first one waits before or after the chosen call. */
+  overtake?: () => Promise<unknown>;
   /** When a late call takes effect. Default: after `LATE_MS`. */
   lateness?: Promise<unknown>;
   /** Resolves when a late call has taken effect. */
@@ -75,6 +79,14 @@ async function callWithFault<T>(
     case 'half':
       if (half) return await half();
       throw new Error(`injected before ${name}`);
+    case 'overtaken before':
+      await plan.overtake?.();
+      return await work();
+    case 'overtaken after': {
+      const answer = await work();
+      await plan.overtake?.();
+      return answer;
+    }
     case 'meanwhile':
       return await work();
   }
@@ -167,3 +179,23 @@ export const faultyBuckets = (plan: FaultPlan) => ({
 
 export const faultyQueue = (send: (message: unknown) => void, plan: FaultPlan): Queue =>
   ({ send: (message: unknown) => callWithFault(plan, 'queue.send', async () => send(message)) }) as unknown as Queue;
+
+/**
+ * Waits until the work ends, or waits only for a call that never answers.
+ * A call that takes long on a busy machine only looks silent, which the work must bear too.
+ * @param tickMs time between two looks. After four without a new call, the work waits only for the silent one.
+ */
+export async function runInterrupted(plan: FaultPlan, tickMs: number, work: () => Promise<unknown>): Promise<void> {
+  let isDone = false;
+  const run = work()
+    .catch(() => {})
+    .then(() => {
+      isDone = true;
+    });
+  const tick = () => new Promise((resolve) => setTimeout(resolve, tickMs));
+  for (let quiet = 0, seen = -1; !isDone && quiet < 4; ) {
+    await Promise.race([run, tick()]);
+    quiet = plan.isSilent && plan.calls === seen ? quiet + 1 : 0;
+    seen = plan.calls;
+  }
+}

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type Bridge, type BridgeOptions, startBridge } from '../../../bridge/start-bridge.ts';
 import { awaitMessage, confirmSession, type MailUser, registerUser } from '../mail/mail.ts';
-import { startServer, type TestServer } from '../server.ts';
+import { startServer, type TestServer, type TestServerOptions } from '../server.ts';
 
 export interface Person extends MailUser {
   readonly appToken: string;
@@ -20,8 +20,11 @@ export interface BridgeWorld {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function startBridgeWorld(options: Partial<BridgeOptions> = {}): Promise<BridgeWorld> {
-  const server = await startServer();
+export async function startBridgeWorld(
+  options: Partial<BridgeOptions> = {},
+  serverOptions: TestServerOptions = {},
+): Promise<BridgeWorld> {
+  const server = await startServer(serverOptions);
   const certificatePath = join(server.directory, 'bridge.crt');
   const keyPath = join(server.directory, 'bridge.key');
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];

@@ -99,6 +99,7 @@ export class MemoryAccount {
     if (area === 'messages') return this.#raw(one, request.headers.get('range')) ?? problem(404, 'not_found');
     if (area === 'folders') return this.#changeFolder(request, one);
     if (one === '') return Response.json(this.#overview());
+    if (one === 'folders' && !this.#folders.some(({ id }) => id === two)) return problem(404, 'not_found');
     if (one === 'folders')
       return Response.json(
         three === 'messages' ? this.#list(two) : this.#changes(two, Number(url.searchParams.get('since'))),
@@ -172,7 +173,7 @@ export class MemoryAccount {
     if (request.method === 'POST') {
       if (this.#folders.some(({ name }) => name === body.name))
         return Response.json({ code: 'folder_exists', detail: 'Exists' }, { status: 409 });
-      this.#folders.push({ id: `f${this.#folders.length}`, name: body.name ?? '', role: null, isSubscribed: false });
+      this.#folders.push({ id: `f${this.#state}`, name: body.name ?? '', role: null, isSubscribed: false });
     }
     if (request.method === 'PATCH')
       this.#folders = this.#folders.map((folder) =>

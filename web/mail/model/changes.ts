@@ -183,8 +183,8 @@ export async function muteConversation(threadId: string, messages: Summary[], is
 export async function decideSender(sender: string, status: Sender['status']): Promise<void> {
   const change = { kind: 'sender', sender, status, isForgotten: false } as const;
   const isSent = await sendOrKeep(change);
-  const text = status === 'blocked' ? mailTexts.senders.blockedNow : mailTexts.senders.trustedNow;
-  offerUndo(withState(fill(text, { email: sender }), isSent), () => sendOrKeep({ ...change, isForgotten: true }));
+  const text = fill(mailTexts.senders.decisions[status].done, { email: sender });
+  offerUndo(withState(text, isSent), () => sendOrKeep({ ...change, isForgotten: true }));
 }
 
 /** Forgets the decision about a sender, and offers an undo. @throws ApiError if the server refuses. */

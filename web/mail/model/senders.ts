@@ -1,14 +1,13 @@
 /** Senders that the user trusts or blocks. */
+import type { SenderAnswer } from '../../../workers/mail/schemas/sender.ts';
 import { ApiError, callJson, type Page } from '../../shared/api.ts';
 import { loadKept } from './kept-answers.ts';
 
-export interface Sender {
-  id: string;
-  sender: string;
-  kind: 'address' | 'domain' | 'list';
-  status: 'trusted' | 'blocked';
-  origin: 'user' | 'mail';
-}
+export type Sender = Omit<SenderAnswer, 'created_at'>;
+
+/** The entries of a table with one row for each decision about a sender. */
+export const entriesOf = <T>(table: Readonly<Record<Sender['status'], T>>): [Sender['status'], T][] =>
+  Object.entries(table) as [Sender['status'], T][];
 
 const PATH = '/v1/senders';
 const PAGE_MAX = 200;

@@ -16,11 +16,13 @@ import { waiting } from '../model/change-queue.ts';
 import { decideSender, leaveListOf } from '../model/changes.ts';
 import { UNSUBSCRIBED_LABEL } from '../model/labels.ts';
 import { readListState } from '../model/left-lists.ts';
-import type { Sender } from '../model/senders.ts';
+import { entriesOf, type Sender } from '../model/senders.ts';
 import { signOutIfUnauthorized } from '../model/session.ts';
 import { Original } from './original.tsx';
 
 const { reader: t, senders } = mailTexts;
+const DECISIONS = entriesOf(senders.decisions);
+const ICONS = { blocked: 'block', trusted: 'trust' } as const satisfies Record<Sender['status'], MenuCommand['icon']>;
 
 function LeaveListDialog({ message, onClose }: { message: Message; onClose: () => void }) {
   const [isSending, setSending] = useState(false);
@@ -104,8 +106,11 @@ export function SenderMenu({ message, isOwn }: { message: Message; isOwn: boolea
     isOwn || !email
       ? []
       : [
-          { icon: 'block', title: fill(senders.block, { email }), run: () => decide('blocked') },
-          { icon: 'trust', title: fill(senders.trust, { email }), run: () => decide('trusted') },
+          ...DECISIONS.map(([status, { command }]) => ({
+            icon: ICONS[status],
+            title: fill(command, { email }),
+            run: () => decide(status),
+          })),
           {
             icon: 'filter',
             title: senders.filter,

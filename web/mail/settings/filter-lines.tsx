@@ -6,24 +6,24 @@ import type { Action, Condition } from '../model/settings-api.ts';
 
 const t = mailSettingsTexts.filters;
 
-const FIELDS: [Condition['field'], string][] = [
-  ['from', t.from],
-  ['to', t.toOrCc],
-  ['subject', t.subject],
-  ['body', t.text],
-  ['header', t.headerField],
-  ['size', t.size],
-  ['has_attachment', t.hasAttachments],
-];
-const ACTIONS: [Action['type'], string][] = [
-  ['move', t.moveTo],
-  ['label', t.label],
-  ['mark_read', t.markAsRead],
-  ['flag', t.flag],
-  ['forward', t.forwardTo],
-  ['trash', t.moveToTrash],
-  ['stop', t.tryNoFurtherFilters],
-];
+const FIELDS: Readonly<Record<Condition['field'], string>> = {
+  from: t.from,
+  to: t.toOrCc,
+  subject: t.subject,
+  body: t.text,
+  header: t.headerField,
+  size: t.size,
+  has_attachment: t.hasAttachments,
+};
+const ACTIONS: Readonly<Record<Action['type'], string>> = {
+  move: t.moveTo,
+  label: t.label,
+  mark_read: t.markAsRead,
+  flag: t.flag,
+  forward: t.forwardTo,
+  trash: t.moveToTrash,
+  stop: t.tryNoFurtherFilters,
+};
 
 export function blankCondition(field: Condition['field']): Condition {
   switch (field) {
@@ -80,7 +80,7 @@ export function ConditionLine({ condition, onChange, onRemove }: ConditionProps)
         value={condition.field}
         onChange={(event) => onChange(blankCondition(event.target.value as Condition['field']))}
       >
-        <Options options={FIELDS} />
+        <Options options={Object.entries(FIELDS)} />
       </select>
       {condition.field === 'size' ? (
         <>
@@ -156,7 +156,7 @@ export function ActionLine({ action, folders, onChange, onRemove }: ActionProps)
         value={action.type}
         onChange={(event) => onChange(blankAction(event.target.value as Action['type'], folders))}
       >
-        <Options options={ACTIONS} />
+        <Options options={Object.entries(ACTIONS)} />
       </select>
       {action.type === 'move' && (
         <select

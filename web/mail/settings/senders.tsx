@@ -7,10 +7,11 @@ import { mailTexts } from '../../shared/texts/mail.ts';
 import { useLoaded } from '../../shared/use-loaded.ts';
 import { type QueuedChange, waiting } from '../model/change-queue.ts';
 import { decideSender, forgetSender } from '../model/changes.ts';
-import { loadSenders, type Sender } from '../model/senders.ts';
+import { entriesOf, loadSenders, type Sender } from '../model/senders.ts';
 import { signOutIfUnauthorized } from '../model/session.ts';
 
 const { senders: t } = mailTexts;
+const DECISIONS = entriesOf(t.decisions);
 
 /** Applies decisions that the server does not have yet to those that were read from it. */
 function applyDecisions(senders: readonly Sender[], changes: readonly QueuedChange[]): Sender[] {
@@ -72,7 +73,7 @@ export function Senders() {
     const data = new FormData(form);
     const sender = String(data.get('sender')).trim();
     setProblem(null);
-    decideSender(sender, data.get('status') === 'trusted' ? 'trusted' : 'blocked').then(
+    decideSender(sender, data.get('status') as Sender['status']).then(
       () => form.reset(),
       (cause: unknown) => refuse(cause, fill(t.invalid, { sender })),
     );
@@ -86,8 +87,11 @@ export function Senders() {
       <form className="row wrap sender-form" onSubmit={save}>
         <input name="sender" required maxLength={320} aria-label={t.field} placeholder={t.example} className="grow" />
         <select name="status" aria-label={t.decision}>
-          <option value="blocked">{t.blockOption}</option>
-          <option value="trusted">{t.trustOption}</option>
+          {DECISIONS.map(([status, { option }]) => (
+            <option key={status} value={status}>
+              {option}
+            </option>
+          ))}
         </select>
         <button type="submit">{t.add}</button>
       </form>
@@ -96,8 +100,10 @@ export function Senders() {
           {problem ?? error}
         </p>
       )}
-      {value && <List title={t.blocked} empty={t.noneBlocked} senders={withStatus('blocked')} onRemove={remove} />}
-      {value && <List title={t.trusted} empty={t.noneTrusted} senders={withStatus('trusted')} onRemove={remove} />}
+      {value &&
+        DECISIONS.map(([status, { list, none }]) => (
+          <List key={status} title={list} empty={none} senders={withStatus(status)} onRemove={remove} />
+        ))}
     </div>
   );
 }

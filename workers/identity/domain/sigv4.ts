@@ -45,6 +45,23 @@ export function deriveSigningKey(secretAccessKey: string, scope: CredentialScope
   return hmacSha256(hmacSha256(regionKey, scope.service), 'aws4_request');
 }
 
+/** The secret of an access key. Keeps the signing key of the last scope, because requests of one client and day have the same. */
+export class SecretAccessKey {
+  readonly text: string;
+  #kept: { readonly scope: string; readonly signingKey: Uint8Array } | null = null;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** @returns the signing key for the date, region and service of a scope. */
+  signingKeyOf(scope: CredentialScope): Uint8Array {
+    const text = toScopeText(scope);
+    if (this.#kept?.scope !== text) this.#kept = { scope: text, signingKey: deriveSigningKey(this.text, scope) };
+    return this.#kept.signingKey;
+  }
+}
+
 /** Makes the string to sign of a request. @param amzDate time of the request as `YYYYMMDDTHHMMSSZ`. */
 export function toStringToSign(amzDate: string, scope: CredentialScope, canonicalRequest: string): string {
   return [SIGV4_ALGORITHM, amzDate, toScopeText(scope), sha256Hex(canonicalRequest)].join('\n');

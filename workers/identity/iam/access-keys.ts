@@ -67,7 +67,7 @@ export function addAccessKeys(api: OpenAPIHono<JsonApiEnv>): void {
                   expires_at: z.iso.datetime({ offset: true }).optional(),
                 })
                 .refine((key) => (key.access_key_id === undefined) === (key.secret_access_key === undefined), {
-                  message: 'give both access_key_id and secret_access_key, or neither',
+                  message: 'must have both access_key_id and secret_access_key, or neither',
                 }),
             },
           },

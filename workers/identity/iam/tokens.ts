@@ -87,7 +87,7 @@ function addCreate(api: OpenAPIHono<JsonApiEnv>): void {
           })
           .refine((token) => token.user_id !== undefined || !needsUser(token.scopes), {
             path: ['user_id'],
-            message: 'scopes of objects, of a bucket and of mail need a user_id',
+            message: 'required for scopes of objects, of a bucket and of mail',
           }),
       ),
       responses: { 201: jsonContent(newTokenSchema, 'The token'), ...problemResponses(400, 401, 403, 404) },

@@ -31,7 +31,7 @@ const userSchema = z
 /** A `user_name` has the same restrictions as UserName of IAM's CreateUser. */
 const userNameSchema = z
   .string()
-  .regex(/^[A-Za-z0-9+=,.@_-]{1,64}$/, '1 to 64 letters, digits or characters of + = , . @ _ -')
+  .regex(/^[A-Za-z0-9+=,.@_-]{1,64}$/, 'must be 1 to 64 letters, digits or characters of + = , . @ _ -')
   .openapi({ description: 'Unique and immutable; the value of `aws:username`. Default: the user id.' });
 const newUserSchema = z.strictObject({
   name: z.string().min(1).max(128),

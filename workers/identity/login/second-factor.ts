@@ -13,7 +13,7 @@ const contextOf = (userId: string) => `totp:${userId}`;
 
 function openSeed(env: Env, factor: SecondFactorRow): string {
   const seed = openSecret(factor.seedSealed, contextOf(factor.userId), env);
-  if (!seed.ok) throw new Error(`a TOTP seed does not open: ${seed.error.kind}`);
+  if (!seed.ok) throw new Error(`a second factor cannot be unsealed: ${seed.error.kind}`);
   return seed.value;
 }
 

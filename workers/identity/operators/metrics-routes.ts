@@ -14,6 +14,7 @@ import {
   ACCEPTED_RECIPIENTS,
   BOUNDS_MS,
   type Counter,
+  ISOLATE_STARTS,
   REFUSED_SUBMISSIONS,
   recordGauge,
 } from '../../shared/telemetry/counters.ts';
@@ -57,6 +58,9 @@ function toHistogram({ label: operation, outcome, count, ms, atMost }: Counter):
   ];
 }
 
+/** Labels of counted events that are not delivery events. */
+const NOT_DELIVERY: ReadonlySet<string> = new Set([REFUSED_SUBMISSIONS, ACCEPTED_RECIPIENTS, ISOLATE_STARTS]);
+
 function toCounterMetrics(env: Env, counters: readonly Counter[], periodMs: number): Metric[] {
   const of = (wanted: Counter['name']) => counters.filter(({ name }) => name === wanted);
   const operations = of('operations').map(({ label, outcome, count, ms }) => ({
@@ -95,7 +99,7 @@ function toCounterMetrics(env: Env, counters: readonly Counter[], periodMs: numb
       type: 'counter',
       help: 'Delivery events of Cloudflare Email Service of this day, by what they came to. unknown: of mail that no mailbox here sent.',
       samples: of('events')
-        .filter(({ label }) => label !== REFUSED_SUBMISSIONS && label !== ACCEPTED_RECIPIENTS)
+        .filter(({ label }) => !NOT_DELIVERY.has(label))
         .map(({ label, outcome, count }) => ({ labels: { event: label, outcome }, value: count })),
     },
     {
@@ -105,6 +109,14 @@ function toCounterMetrics(env: Env, counters: readonly Counter[], periodMs: numb
       samples: of('events')
         .filter(({ label }) => label === REFUSED_SUBMISSIONS)
         .map(({ outcome, count }) => ({ labels: { outcome }, value: count })),
+    },
+    {
+      name: 'tessera_isolate_starts',
+      type: 'counter',
+      help: 'Isolates of the Worker that started this day (UTC). Isolates that run objects only are not counted.',
+      samples: of('events')
+        .filter(({ label }) => label === ISOLATE_STARTS)
+        .map(({ count }) => ({ labels: {}, value: count })),
     },
     gauge('tessera_cost_estimate_dollars', 'Estimated cost of this day, without stored bytes.', [
       { labels: {}, value: estimateDollars(toActivity(env, counters, periodMs)) },

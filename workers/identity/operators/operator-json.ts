@@ -17,10 +17,10 @@ export const operatorPasswordSchema = z
   .string()
   .min(12)
   .max(256)
-  .refine((password) => !isCommonPassword(password), 'This password is too common. Choose another one.');
+  .refine((password) => !isCommonPassword(password), 'is too common: choose another one');
 export const operatorLoginSchema = z
   .string()
-  .regex(/^[A-Za-z0-9+=,.@_-]{1,128}$/, '1 to 128 letters, digits or characters of + = , . @ _ -');
+  .regex(/^[A-Za-z0-9+=,.@_-]{1,128}$/, 'must be 1 to 128 letters, digits or characters of + = , . @ _ -');
 export const roleSchema = z.enum(OPERATOR_ROLES);
 /** Members of a request that logs an operator in or confirms an operator's action: the password and one second factor. */
 export const OPERATOR_CONFIRMATION = {

@@ -59,7 +59,7 @@ async function checkFactor(
   }
   if (totp === undefined) return false;
   const seed = openSecret(row.seedSealed, contextOf(row.operatorId), env);
-  if (!seed.ok) throw new Error(`the seed of an operator does not open: ${seed.error.kind}`);
+  if (!seed.ok) throw new Error(`the second factor of an operator cannot be unsealed: ${seed.error.kind}`);
   const step = findStep(seed.value, totp, now);
   return step !== null && createOperatorStore(env.DIRECTORY).takeStep(row.operatorId, step);
 }

@@ -19,8 +19,8 @@ import {
 } from '../domain/sigv2.ts';
 import {
   type CredentialScope,
-  deriveSigningKey,
   hmacSha256Hex,
+  type SecretAccessKey,
   SIGV4_ALGORITHM,
   toCanonicalRequests,
   toStringToSign,
@@ -50,7 +50,7 @@ export interface S3Caller {
 }
 
 export interface AccessKeySecret {
-  readonly secretAccessKey: string;
+  readonly secret: SecretAccessKey;
   readonly principal: UserPrincipal;
 }
 
@@ -177,7 +177,7 @@ async function authenticateClaim(
   if (notSigned) return err(notSigned);
   const key = await findKey(scope.accessKeyId, credentials, request.headers.get('x-amz-security-token'));
   if (!key.ok) return key;
-  const signingKey = deriveSigningKey(key.value.secretAccessKey, scope);
+  const signingKey = key.value.secret.signingKeyOf(scope);
   const matched = verifySignature(request, signedHeaders, content, amzDate, scope, signingKey, signature);
   if (!matched.ok) return matched;
   const mode = readPayloadMode(content, createChunkVerifier(signingKey, amzDate, scope, signature));
@@ -212,7 +212,7 @@ async function authenticateQuery(
   if (!key.ok) return key;
   const content =
     request.query.get('X-Amz-Content-Sha256') ?? request.headers.get('x-amz-content-sha256') ?? 'UNSIGNED-PAYLOAD';
-  const signingKey = deriveSigningKey(key.value.secretAccessKey, scope);
+  const signingKey = key.value.secret.signingKeyOf(scope);
   // Presigners sign UNSIGNED-PAYLOAD unless they know the body. If the client sends a hash anyway, the body must match
   // it.
   let matched = verifySignature(request, signedHeaders, content, amzDate, scope, signingKey, signature);
@@ -244,8 +244,8 @@ async function authenticateSigV2Query(
   const token = request.query.get('x-amz-security-token') ?? request.headers.get('x-amz-security-token');
   const key = await findKey(accessKeyId, credentials, token);
   if (!key.ok) return key;
-  const { principal, secretAccessKey } = key.value;
-  if (!strings.value.some((text) => equalInConstantTime(signSigV2(secretAccessKey, text), signature))) {
+  const { principal, secret } = key.value;
+  if (!strings.value.some((text) => equalInConstantTime(signSigV2(secret.text, text), signature))) {
     return err(
       authFailure('SignatureDoesNotMatch', undefined, {
         AWSAccessKeyId: accessKeyId,

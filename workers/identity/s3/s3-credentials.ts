@@ -5,12 +5,13 @@ import { settingsOf } from '../../shared/settings/settings.ts';
 import { findDatabase, isPossibleUserId } from '../../shared/stores/directories.ts';
 import type { Source } from '../../shared/stores/replica.ts';
 import { toUser } from '../callers/authenticate.ts';
+import { SecretAccessKey } from '../domain/sigv4.ts';
 import { opensObjects, type PolicyDocument, type Scope, type UserPrincipal } from '../principal.ts';
 import { findIn, type IdentityGeneration } from '../revocations.ts';
 import { hashToken, homeOfAccessKey, homeOfSecret } from '../secrets/credentials.ts';
-import { openSecret } from '../secrets/secrets.ts';
+import { type MasterKeys, openSecret } from '../secrets/secrets.ts';
 import { openTemporaryKey } from '../secrets/temporary-keys.ts';
-import { type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
+import { type DatedAccessKey, type DatedCredential, findAccessKey, findToken } from '../store/store.ts';
 import { findUserByEmail, findUserById } from '../users/users.ts';
 import type { S3Credentials } from './s3-authentication.ts';
 
@@ -44,9 +45,10 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
     return row;
   };
   const lookUpKey = (accessKeyId: string) =>
-    lookUp(`access-key ${accessKeyId}`, homeOfAccessKey(accessKeyId), (database) =>
-      findAccessKey(database, accessKeyId, now),
-    );
+    lookUp(`access-key ${accessKeyId}`, homeOfAccessKey(accessKeyId), async (database) => {
+      const row = await findAccessKey(database, accessKeyId, now);
+      return row && { ...row, openOnce: createOpener(row, accessKeyId, env) };
+    });
   return {
     allowsSigV2: isSigV2Allowed(env),
     get identity() {
@@ -56,10 +58,7 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
     async findAccessKey(accessKeyId) {
       const row = await lookUpKey(accessKeyId);
       if (row === null) return null;
-      const secret = openSecret(row.secretSealed, `access-key:${accessKeyId}`, env);
-      // If a stored secret cannot be opened, the cause is the deployment (a lost MASTER_KEY), never the caller.
-      if (!secret.ok) throw new Error(`the secret of access key ${accessKeyId} does not open: ${secret.error.kind}`);
-      return { secretAccessKey: secret.value, principal: toUser(row, 'access_key', null) };
+      return { secret: row.openOnce(), principal: toUser(row, 'access_key', null) };
     },
 
     async findTemporaryKey(accessKeyId, sessionToken) {
@@ -70,7 +69,7 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
       const row = await lookUpKey(parentKeyId);
       if (row === null || madeAt <= (row.temporaryEnded ?? 0)) return err('invalid');
       const principal = { ...toUser(row, 'access_key', null), expiresAt, sessionPolicy: policy ?? UNLIMITED };
-      return ok({ secretAccessKey, principal });
+      return ok({ secret: new SecretAccessKey(secretAccessKey), principal });
     },
 
     /**
@@ -85,6 +84,22 @@ export function createS3Credentials(env: Env, now: number, source: Source): Date
       const scopes = row.scopes as Scope[];
       return scopes.some(opensObjects) ? toUser(row, 'token', scopes) : null;
     },
+  };
+}
+
+/**
+ * Creates a function that opens the secret of an access key when it is first called. The function is cached with the row, so the
+ * secret and its signing key are used as long as the row, and no longer.
+ */
+function createOpener(row: DatedAccessKey, accessKeyId: string, keys: MasterKeys): () => SecretAccessKey {
+  let secret: SecretAccessKey | null = null;
+  return () => {
+    if (secret !== null) return secret;
+    const opened = openSecret(row.secretSealed, `access-key:${accessKeyId}`, keys);
+    // If a stored secret cannot be opened, the cause is the deployment (a lost MASTER_KEY), never the caller.
+    if (!opened.ok) throw new Error(`the secret of access key ${accessKeyId} cannot be unsealed: ${opened.error.kind}`);
+    secret = new SecretAccessKey(opened.value);
+    return secret;
   };
 }
 

@@ -3,7 +3,7 @@ import { equalInConstantTime } from '../../shared/pure/constant-time.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { authFailure, type S3AuthFailure } from '../domain/s3-auth-failure.ts';
 import { signSigV2 } from '../domain/sigv2.ts';
-import { deriveSigningKey, hmacSha256Hex, SIGV4_ALGORITHM } from '../domain/sigv4.ts';
+import { hmacSha256Hex, SIGV4_ALGORITHM } from '../domain/sigv4.ts';
 import { CLOCK_SKEW_MS_MAX, parseAmzDate, parseCredentialScope } from '../domain/sigv4-credentials.ts';
 import { findKey, type S3Caller, type S3Credentials, skewed, unsupportedMechanism } from './s3-authentication.ts';
 import { UNSIGNED } from './s3-payload-mode.ts';
@@ -56,7 +56,7 @@ export async function authenticateS3Form(
   const token = fields.get('x-amz-security-token') ?? null;
   const key = await findKey(scope.value.accessKeyId, credentials, token);
   if (!key.ok) return key;
-  const expected = hmacSha256Hex(deriveSigningKey(key.value.secretAccessKey, scope.value), policy);
+  const expected = hmacSha256Hex(key.value.secret.signingKeyOf(scope.value), policy);
   if (!equalInConstantTime(expected, signature)) {
     return err(
       authFailure('SignatureDoesNotMatch', undefined, {
@@ -92,8 +92,8 @@ async function authenticateSigV2Form(
   }
   const key = await findKey(accessKeyId, credentials, fields.get('x-amz-security-token') ?? null);
   if (!key.ok) return key;
-  const { principal, secretAccessKey } = key.value;
-  const expected = signSigV2(secretAccessKey, policy);
+  const { principal, secret } = key.value;
+  const expected = signSigV2(secret.text, policy);
   const signature = fields.get('signature') ?? '';
   if (!equalInConstantTime(expected, signature)) {
     return err(

@@ -22,7 +22,8 @@ import { refreshContextOf, toConfirmed } from './sign-ins.ts';
 /** Accounts that a minute checks. The next minute checks the rest. */
 const CHECKS_PER_RUN_MAX = 200;
 const CHECKS_AT_ONCE = 5;
-const RETRY_MS = 5 * 60_000;
+/** Time for which no other request checks an account. It is also the time until a check is repeated that got no answer. */
+const CHECK_LEASE_MS = 5 * 60_000;
 const SILENCE_MS_MAX = 24 * 3_600_000;
 
 /** Errors of the token endpoint that say that the account or its grant ended (RFC 6749 §5.2, OpenID Connect Core §3.1.2.6). */
@@ -39,7 +40,7 @@ export async function recheckSignIns(env: Env, now: number): Promise<void> {
 /** Checks an account now, unless another request checks it. */
 export async function recheck(env: Env, row: SignInRow, now: number): Promise<void> {
   const store = createSignInCheckStore(env.DIRECTORY);
-  if (!(await store.lease(row, now + RETRY_MS))) return;
+  if (!(await store.lease(row, now + CHECK_LEASE_MS))) return;
   const outcome = await askProvider(env, row, now);
   if (outcome.ok) {
     const confirmed = toConfirmed(env, row, outcome.value.refreshToken, now);
@@ -52,11 +53,15 @@ export async function recheck(env: Env, row: SignInRow, now: number): Promise<vo
   if (outcome.error === 'ended' || isSilent) await endAccount(env, row, now);
 }
 
-/** Stops what an account may do, unless it signed in meanwhile. */
+/** Stops what an account may do, unless it signed in meanwhile, or a later check got a new refresh token. */
 async function endAccount(env: Env, row: SignInRow, now: number): Promise<void> {
   const store = createSignInStore(env.DIRECTORY);
   const checks = createSignInCheckStore(env.DIRECTORY);
-  const isNewer = async () => (await store.find(row))?.lastUsedAt !== row.lastUsedAt;
+  const isNewer = async () => {
+    const found = await store.find(row);
+    const isRenewed = Boolean(found?.refreshSealed) && found?.refreshSealed !== row.refreshSealed;
+    return isRenewed || found?.lastUsedAt !== row.lastUsedAt;
+  };
   if (await isNewer()) return;
   if (row.kind === 'operator') return endProviderOperator(env, row, now);
   if (!(await checks.hasAnother(row))) await pauseUser(env, row.ownerId, now);

@@ -53,7 +53,7 @@ export async function takeResult(
   const update = { userId: play.userId, points, userName, eventId: play.id, season: undefined };
   const written = { ...update, gapMs: 0, playedSince: play.startedAt, ...(data === null ? {} : { data }) };
   const [result] = await writeScores(env, [written], board.board, region);
-  if (result === undefined) throw new Error('an update has a result');
+  if (result === undefined) throw new Error('the shard returned no result for an update');
   if (result.ok) return ok({ state: 'counted', score: result.value });
   const { kind } = result.error;
   if (kind === 'event_conflict') return err({ kind: 'play_used' });

@@ -8,33 +8,18 @@ type LogoRow = typeof boardLogo.$inferSelect;
 
 const isCreated = ne(board.board, 'default');
 
-/** The columns that a change of a board sets. */
-function toChanges(
-  {
-    title,
-    isPublic,
-    pointsMax,
-    pointsPerDayMax,
-    seasonsKept,
-    sessions,
-    dataBytesMax,
-    secondsBetween,
-    decimals,
-  }: BoardRow,
-  now: number,
-  changesFrom: number,
-) {
-  const isChanged = sql`${board.pointsPerDayMax} IS NOT ${pointsPerDayMax}`;
+/** Rules of a board that never change. Scores that are stored depend on them. */
+export const FIXED_RULES = ['sort', 'operator', 'period', 'isSigned'] as const;
+
+/**
+ * The columns that a change of a board sets: all but its fixed rules and those that other calls set. A new limit is therefore changed
+ * without a line here.
+ */
+function toChanges(row: BoardRow, now: number, changesFrom: number) {
+  const { board: _, id: __, sort, operator, period, isSigned, logo, createdAt, deletedAt, ...changes } = row;
+  const isChanged = sql`${board.pointsPerDayMax} IS NOT ${changes.pointsPerDayMax}`;
   return {
-    title,
-    isPublic,
-    pointsMax,
-    seasonsKept,
-    decimals,
-    sessions,
-    dataBytesMax,
-    secondsBetween,
-    pointsPerDayMax,
+    ...changes,
     pointsPerDayBefore: sql`CASE WHEN ${isChanged} AND ${board.rulesFrom} <= ${now}
       THEN ${board.pointsPerDayMax} ELSE ${board.pointsPerDayBefore} END`,
     // Two changes in one millisecond have different times, because shards keep the rules with the later one.
@@ -69,8 +54,7 @@ export function createBoardStore(directory: D1Database) {
      * @returns the board of this name, which may have other rules.
      */
     async put(row: BoardRow, now: number, changesFrom: number): Promise<BoardRow> {
-      const fixed = sql`(${row.sort}, ${row.operator}, ${row.period}, ${Number(row.isSigned)})`;
-      const isSame = sql`(${board.sort}, ${board.operator}, ${board.period}, ${board.isSigned}) = ${fixed}`;
+      const isSame = and(...FIXED_RULES.map((name) => eq(board[name], row[name])));
       await db
         .insert(board)
         .values(row)

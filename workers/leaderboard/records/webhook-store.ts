@@ -76,8 +76,8 @@ export function createWebhookStore(directory: D1Database) {
     },
 
     /**
-     * Claims a notice for an attempt, so that no other run sends it until `dueAt`.
-     * @returns false if another run has claimed it.
+     * Leases a notice for an attempt: no other run sends it until `dueAt`.
+     * @returns false if another run has it.
      */
     async claimNotice(notice: NoticeRow, dueAt: number): Promise<boolean> {
       const next = { attempts: notice.attempts + 1, dueAt };

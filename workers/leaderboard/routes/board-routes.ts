@@ -33,7 +33,7 @@ import {
   sessionRulesSchema,
 } from '../contract.ts';
 import type { SessionRules } from '../domain/session-rules.ts';
-import { type BoardRow, createBoardStore } from '../records/board-store.ts';
+import { type BoardRow, createBoardStore, FIXED_RULES } from '../records/board-store.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
@@ -165,20 +165,25 @@ const toSessionRulesJson = (rules: SessionRules): z.infer<typeof sessionRulesSch
 
 /** The row of a board that is created now. Its limits hold from the start. */
 function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, createdAt: number): BoardRow {
-  const { public: isPublic, max_points_per_post: pointsMax, max_points_per_day: pointsPerDayMax, ...others } = rules;
-  const {
-    seasons_kept: seasonsKept,
-    max_data_bytes: dataBytesMax,
-    seconds_between_posts: secondsBetween,
-    ...rest
-  } = others;
-  const { sessions: mode, session_rules: given, negative: isSigned, ...fixed } = rest;
-  const sessions = mode === 'required' ? toSessionRules(given ?? sessionRulesSchema.parse({})) : null;
-  const own = { sessions, dataBytesMax, secondsBetween, isSigned };
-  const limits = { ...own, seasonsKept, pointsMax, pointsPerDayMax, pointsPerDayBefore: pointsPerDayMax };
-  const id = crypto.randomUUID().slice(0, 8);
-  const rulesFrom = pointsPerDayMax === null ? 0 : createdAt;
-  return { ...fixed, ...limits, rulesFrom, board, id, isPublic, logo: null, createdAt, deletedAt: null };
+  const { title, sort, operator, period, decimals, max_points_per_day: pointsPerDayMax } = rules;
+  return {
+    ...{ board, title, sort, operator, period, decimals, createdAt },
+    id: crypto.randomUUID().slice(0, 8),
+    isPublic: rules.public,
+    isSigned: rules.negative,
+    pointsMax: rules.max_points_per_post,
+    pointsPerDayMax,
+    pointsPerDayBefore: pointsPerDayMax,
+    // Shards keep the newest rules only, and know those of a board without a limit by its name.
+    rulesFrom: pointsPerDayMax === null ? 0 : createdAt,
+    seasonsKept: rules.seasons_kept,
+    secondsBetween: rules.seconds_between_posts,
+    dataBytesMax: rules.max_data_bytes,
+    sessions:
+      rules.sessions === 'required' ? toSessionRules(rules.session_rules ?? sessionRulesSchema.parse({})) : null,
+    logo: null,
+    deletedAt: null,
+  };
 }
 
 async function putBoard(
@@ -195,7 +200,7 @@ async function putBoard(
   if (isFull) return err({ kind: 'too_many_boards', boardsMax: BOARDS_MAX });
   const written = await store.put(wanted, wanted.createdAt, wanted.createdAt + RULES_AFTER_MS);
   if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
-  const isSame = (['sort', 'operator', 'period', 'isSigned'] as const).every((name) => written[name] === wanted[name]);
+  const isSame = FIXED_RULES.every((name) => written[name] === wanted[name]);
   return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
 }
 

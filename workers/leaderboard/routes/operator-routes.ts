@@ -26,7 +26,7 @@ const correctionSchema = z
     hidden: z.boolean().optional(),
     reason: z.string().min(1).max(1_000),
   })
-  .refine((change) => change.score !== undefined || change.hidden !== undefined, 'score, hidden or both')
+  .refine((change) => change.score !== undefined || change.hidden !== undefined, 'must have score, hidden or both')
   .openapi('ScoreCorrection');
 
 const correctedSchema = z.object({

@@ -35,7 +35,7 @@ import { toScoredJson } from './score-routes.ts';
 
 const secretSchema = z
   .string()
-  .regex(/^[\w-]{32,128}$/, '32 to 128 characters of A-Z a-z 0-9 _ -')
+  .regex(/^[\w-]{32,128}$/, 'must be 32 to 128 characters of A-Z a-z 0-9 _ -')
   .openapi({ description: 'A random text that the browser of the player keeps. Its hash is the id of the player' });
 
 const beginSchema = z.strictObject({

@@ -53,7 +53,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   });
   api.openapi(single, async (c) => {
     const [result] = await writeScores(c.env, [toUpdate(c.req.valid('json'))], boardOf(c), readRegion(c));
-    if (result === undefined) throw new Error('an update has a result');
+    if (result === undefined) throw new Error('the shard returned no result for an update');
     return result.ok ? c.json(toScoredJson(result.value), 200) : sendProblem(c, toProblem(result.error));
   });
 
@@ -81,7 +81,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     const results = parsed.map((each, place) => {
       if (!each.success) return refuse(place, toValidationProblem(each.error));
       const result = written[next++];
-      if (result === undefined) throw new Error('an update has a result');
+      if (result === undefined) throw new Error('the shard returned no result for an update');
       return result.ok ? toScoredJson(result.value) : refuse(place, toProblem(result.error));
     });
     return c.json({ results }, 200);

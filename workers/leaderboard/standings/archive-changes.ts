@@ -98,7 +98,7 @@ async function changeArchive<T>(env: Env, archive: string, work: (draft: Archive
     forgetManifest(archive);
     return result;
   }
-  throw new Error(`${key} was changed too often at the same time`);
+  throw new Error(`${key} was not written: other writers changed it ${ATTEMPTS_MAX} times meanwhile`);
 }
 
 async function removeFiles(locations: readonly R2Bucket[], archive: string, names: readonly string[]): Promise<void> {

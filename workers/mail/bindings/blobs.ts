@@ -47,7 +47,7 @@ export async function putBlobStream(
     for await (const chunk of source) refuse(await stream.write(chunk));
     refuse(await stream.close());
     const writes = stream.puts.map((put) => put?.then(({ ok }) => ok) ?? null);
-    const held = await settleQuorum(target.locations, writes, target.quorum, { leftMs: target.lateMs });
+    const { held } = await settleQuorum(target.locations, writes, target.quorum, target.lateMs);
     if (countLocations(held) < target.quorum) throw new Error(stream.failure ?? 'too few locations answer');
     await markMissing(target, key, held);
   } catch (error) {

@@ -4,17 +4,20 @@
  */
 import { foldText } from './search-text.ts';
 
+export const TEXT_OPERATORS = ['contains', 'is', 'begins_with', 'ends_with'] as const;
+type TextOperator = (typeof TEXT_OPERATORS)[number];
+
 export type FilterCondition =
   | {
       readonly field: 'from' | 'to' | 'subject' | 'body';
-      readonly operator: 'contains' | 'is' | 'begins_with' | 'ends_with';
+      readonly operator: TextOperator;
       readonly value: string;
       readonly negate?: boolean | undefined;
     }
   | {
       readonly field: 'header';
       readonly header_name: string;
-      readonly operator: 'contains' | 'is' | 'begins_with' | 'ends_with' | 'exists';
+      readonly operator: TextOperator | 'exists';
       readonly value?: string | undefined;
       readonly negate?: boolean | undefined;
     }
@@ -26,11 +29,14 @@ export type FilterCondition =
     }
   | { readonly field: 'has_attachment'; readonly negate?: boolean | undefined };
 
+/** Actions without a value of their own. */
+export const PLAIN_ACTIONS = ['mark_read', 'flag', 'trash', 'stop'] as const;
+
 export type FilterAction =
   | { readonly type: 'move'; readonly folder_id: string }
   | { readonly type: 'label'; readonly label: string }
   | { readonly type: 'forward'; readonly to: string }
-  | { readonly type: 'mark_read' | 'flag' | 'trash' | 'stop' };
+  | { readonly type: (typeof PLAIN_ACTIONS)[number] };
 
 export interface FilterRule {
   readonly name: string;
@@ -112,8 +118,6 @@ function doesConditionMatch(condition: FilterCondition, facts: MessageFacts): bo
       return facts.hasAttachment;
   }
 }
-
-type TextOperator = 'contains' | 'is' | 'begins_with' | 'ends_with';
 
 /** An address matches by its email, by its name, or by both as they are written together. */
 function doesAnyAddressMatch(

@@ -18,6 +18,9 @@ const CJK =
 /** A run: consecutive letters and digits, or consecutive CJK characters. */
 const RUN = new RegExp(`[${CJK}]+|(?:(?![${CJK}])[\\p{L}\\p{N}\\p{Co}\\p{M}])+`, 'gu');
 const IS_CJK = new RegExp(`^[${CJK}]`, 'u');
+/** As `RUN`, for a text in ASCII. */
+const ASCII_RUN = /[a-z0-9]+/gi;
+const NOT_ASCII = /[\u0080-\uffff]/;
 /** Combining marks that are accents. In other scripts, marks are letters of their own. */
 const ACCENTS = /[\u0300-\u036f]/g;
 /** Marks of Hebrew and Arabic for vowels, tone and hamza, which most writers omit, and the line that only lengthens a word. */
@@ -28,6 +31,7 @@ const TERM_LENGTH_MAX = 64;
 
 /** Folds case, width and accents of a text. Its length may change. */
 export function foldText(text: string): string {
+  if (isAscii(text)) return text.toLowerCase();
   return (
     text
       .normalize('NFKD')
@@ -46,6 +50,16 @@ export function foldText(text: string): string {
   );
 }
 
+/** Folding an ASCII text is a tenth of the work: it has neither accents nor compatibility forms. */
+const isAscii = (text: string): boolean => !NOT_ASCII.test(text);
+const runPatternOf = (text: string): RegExp => (isAscii(text) ? ASCII_RUN : RUN);
+
+/** Splits a text into its runs, folded. */
+function toFoldedRuns(text: string): readonly string[] {
+  const folded = foldText(text);
+  return folded.match(runPatternOf(folded)) ?? [];
+}
+
 /** Splits a folded run into terms, in order. */
 function splitRun(run: string): string[] {
   if (!IS_CJK.test(run)) return [run.slice(0, TERM_LENGTH_MAX)];
@@ -55,7 +69,7 @@ function splitRun(run: string): string[] {
 
 /** @returns the folded terms of a text, in order. */
 export function toTerms(text: string): string[] {
-  return foldText(text).match(RUN)?.flatMap(splitRun) ?? [];
+  return toFoldedRuns(text).flatMap(splitRun);
 }
 
 /** @returns the text for the full-text index: terms separated by spaces. */
@@ -75,7 +89,7 @@ export interface PhrasePart {
  * becomes a prefix of pairs.
  */
 export function toPhrase(text: string, isPrefix = false): PhrasePart[] {
-  const runs = foldText(text).match(RUN) ?? [];
+  const runs = toFoldedRuns(text);
   return runs.flatMap((run, at) => {
     const isLast = at === runs.length - 1;
     if (!IS_CJK.test(run)) return [{ term: run.slice(0, TERM_LENGTH_MAX), isPrefix: isLast && isPrefix }];
@@ -122,7 +136,7 @@ export interface TextSpan {
 
 /** Yields the runs of a text with their positions, each folded. For highlighting. */
 export function* findRuns(text: string): Generator<TextSpan> {
-  for (const match of text.matchAll(RUN)) {
+  for (const match of text.matchAll(runPatternOf(text))) {
     yield { term: foldText(match[0]), start: match.index, end: match.index + match[0].length };
   }
 }

@@ -13,8 +13,9 @@ export const listConfiguredDomains = (env: Env): readonly string[] => settingsOf
  */
 export async function readDomainSettings(env: Env, domain: string): Promise<DomainSettings> {
   const find = (database: D1Database | D1DatabaseSession) => findDomainSettings(database, domain);
-  // Domains without settings are not kept: there are as many as correspondents have.
-  const isKept = ({ row, keys }: DomainSettings) => row !== null || keys.length > 0;
+  // Other domains without settings are not kept: there are as many as correspondents have.
+  const isKept = ({ row, keys }: DomainSettings) =>
+    row !== null || keys.length > 0 || listConfiguredDomains(env).includes(domain);
   const found = await findUnrevoked(env.DIRECTORY, `domain ${domain}`, find, isKept);
   if (!found) throw new Error('the query for the settings of a domain returned no row');
   return found;

@@ -75,6 +75,25 @@ const responseSchema = z
   .looseObject({ methodResponses: z.array(z.unknown()), sessionState: z.string() })
   .openapi('JmapResponse');
 
+/** The request in the API document. `parseRequest` validates it, because errors of JMAP have a form of their own. */
+const REQUEST_DOCUMENT = {
+  type: 'object' as const,
+  required: ['using', 'methodCalls'],
+  properties: {
+    using: { type: 'array' as const, items: { type: 'string' as const } },
+    methodCalls: {
+      type: 'array' as const,
+      description: 'Each call is [name, arguments, id].',
+      items: { type: 'array' as const, minItems: 3, maxItems: 3, items: {} },
+    },
+    createdIds: { type: 'object' as const, additionalProperties: { type: 'string' as const } },
+  },
+  example: {
+    using: ['urn:ietf:params:jmap:core', 'urn:ietf:params:jmap:mail'],
+    methodCalls: [['Mailbox/get', { accountId: '3f1c7a52-8a55-4f0e-9d53-0d7b1c5a6e21' }, '0']],
+  },
+};
+
 export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
   api.use('/v1/jmap/*', allowEveryOrigin);
   api.use(WELL_KNOWN_PATH, allowEveryOrigin);
@@ -106,7 +125,7 @@ export function addJmap(api: OpenAPIHono<JsonApiEnv>): void {
       request: {
         body: {
           required: true,
-          content: { 'application/json': { schema: { type: 'object' as const, required: ['using', 'methodCalls'] } } },
+          content: { 'application/json': { schema: REQUEST_DOCUMENT } },
         },
       },
       responses: { 200: jsonContent(responseSchema, 'The answers'), ...problemResponses(400, 401, 403, 404) },

@@ -117,7 +117,7 @@ function addRecipients(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/me/agent-recipients',
       operationId: 'setAgentRecipients',
       summary: 'Set the addresses to which agents with the scope mail:send send without asking',
-      request: jsonBody(agentRecipientsSchema.extend(CONFIRMATION)),
+      request: jsonBody(z.strictObject({ ...agentRecipientsSchema.shape, ...CONFIRMATION })),
       responses: {
         200: jsonContent(agentRecipientsSchema, 'The addresses'),
         ...problemResponses(400, 401, 403, 404, 429, 503),

@@ -34,7 +34,7 @@ export async function toStoredStructure(message: Readable): Promise<string | nul
 
 export async function readStructure(message: Readable): Promise<StoredPart> {
   const [top] = message.tree.parts;
-  if (!top) throw new Error('a message has at least one part');
+  if (!top) throw new Error('the message has no part');
   // A message that was too large to read is one file of bytes.
   if (!message.isWhole) {
     const file = { type: 'application', subtype: 'octet-stream', parameters: {}, encoding: '8bit' };

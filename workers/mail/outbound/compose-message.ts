@@ -7,14 +7,10 @@
  */
 
 import MailComposer from 'nodemailer/lib/mail-composer';
+import type { MailAddress } from '../../../durable-objects/mail/contract/delivered-message.ts';
 import { keepSendableIds, toEncodedWords } from '../domain/automatic-message.ts';
 import { toBase64Size } from '../domain/base64-size.ts';
 import type { HeaderField } from '../domain/written-fields.ts';
-
-export interface ComposeAddress {
-  readonly name: string;
-  readonly email: string;
-}
 
 export interface ComposeAttachment {
   readonly fileName: string;
@@ -26,9 +22,9 @@ export interface ComposeAttachment {
 
 /** Content of a message to compose. Only the bodies may contain CR or LF. */
 export interface Composition {
-  readonly from: ComposeAddress;
-  readonly to: readonly ComposeAddress[];
-  readonly cc: readonly ComposeAddress[];
+  readonly from: MailAddress;
+  readonly to: readonly MailAddress[];
+  readonly cc: readonly MailAddress[];
   readonly subject: string;
   readonly text: string;
   readonly html: string | null;
@@ -38,7 +34,7 @@ export interface Composition {
   readonly inReplyTo: string | null;
   readonly references: readonly string[];
   readonly date: Date;
-  readonly replyTo?: readonly ComposeAddress[];
+  readonly replyTo?: readonly MailAddress[];
   /** Further header fields of the message, in order. */
   readonly headers?: readonly HeaderField[];
   /** Text in the boundaries between the parts; random by default. */
@@ -120,7 +116,7 @@ export function createLineEnder(): (piece: Uint8Array) => Buffer {
 const toSubject = (subject: string): string =>
   subject.includes('=?') || /\S{200}/.test(subject) ? toEncodedWords(subject).join(' ') : subject;
 
-const toMailbox = (address: ComposeAddress) => ({ name: address.name, address: address.email });
+const toMailbox = (address: MailAddress) => ({ name: address.name, address: address.email });
 
 const toTransferableType = (contentType: string): string =>
   /^(message|multipart)\//i.test(contentType) ? 'application/octet-stream' : contentType;

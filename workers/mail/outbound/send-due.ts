@@ -252,9 +252,8 @@ async function deliverHere(env: Env, job: OutboxJob, recipients: readonly Recipi
     env,
     { from: job.envelopeFrom, to: recipients.map((recipient) => recipient.email), clientIp: null, helo: null },
     { body: stored.body, sizeBytes: job.sizeBytes },
-    'local',
     // A forward is authenticated again, because its author is not our user.
-    job.kind === 'forward' ? null : job.verdicts,
+    { origin: 'local', verdicts: job.kind === 'forward' ? null : job.verdicts },
   );
   return replies.map(({ smtp_code: code, detail }) => {
     const reply = `${code} ${detail}`;

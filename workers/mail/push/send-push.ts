@@ -9,8 +9,8 @@ import { openMailbox } from '../bindings/mailbox.ts';
 import { encryptPush, signVapid, toVapidKey, type VapidKey } from './web-push.ts';
 
 const TIMEOUT_MS = 10_000;
-/** Time for the work on one push, in addition to the timeout of its request. */
-const MARGIN_MS = 5_000;
+/** Time that a worker has for one push: the timeout of its request, and 5 s for the rest. */
+const PUSH_LEASE_MS = TIMEOUT_MS + 5_000;
 /** Time for which a push service keeps a message for a device that is off. Only the newest state is kept. */
 const TTL_SECONDS = 24 * 3_600;
 
@@ -33,9 +33,9 @@ let known: { readonly name: string; readonly key: VapidKey } | null = null;
 export async function sendPushes(env: Env, userId: string): Promise<void> {
   const mailbox = openMailbox(env, userId);
   const startedAt = Date.now();
-  const due = await mailbox.claimPushes(TIMEOUT_MS + MARGIN_MS);
+  const due = await mailbox.claimPushes(PUSH_LEASE_MS);
   if (!due.ok || due.value.length === 0) return;
-  const endsAt = startedAt + due.value.length * (TIMEOUT_MS + MARGIN_MS);
+  const endsAt = startedAt + due.value.length * PUSH_LEASE_MS;
   const vapid = await readVapidKey(env);
   const outcomes: PushOutcome[] = [];
   for (const push of due.value) {

@@ -27,7 +27,7 @@ import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { authenticationResponseSchema } from '../../shared/web/passkey-json.ts';
-import { confirmSession } from '../accounts/credentials.ts';
+import { confirmSession, SESSION_AGE_MAX_MS } from '../accounts/credentials.ts';
 import { USER_ROUTE } from './route.ts';
 
 export const CONFIRMED_MS = 10 * 60_000;
@@ -57,7 +57,7 @@ export const CONFIRMATION = {
   recovery_code: z.string().max(40).optional(),
   passkey: authenticationResponseSchema.optional(),
 };
-type Confirmation = z.infer<z.ZodObject<typeof CONFIRMATION>>;
+export type Confirmation = z.infer<z.ZodObject<typeof CONFIRMATION>>;
 
 /** Request of `createRoute` with an optional JSON body that only confirms it. */
 export const confirmationBody = { body: { content: { 'application/json': { schema: z.strictObject(CONFIRMATION) } } } };
@@ -75,6 +75,10 @@ export async function requireSession(c: Context<JsonApiEnv>): Promise<Result<Use
   if (!caller.ok || caller.value.via === 'session') return caller;
   return err(SESSION_ONLY);
 }
+
+/** Whether the log-in that made the session is as recent as a confirmation that still holds. */
+export const isNewSession = ({ expiresAt }: UserPrincipal, now: number): boolean =>
+  expiresAt !== null && expiresAt - SESSION_AGE_MAX_MS > now - CONFIRMED_MS;
 
 /** Declaration of routes that require a session. */
 export const SESSION_ROUTE = { ...USER_ROUTE, middleware: authorizeFirst(requireSession) };
@@ -139,7 +143,7 @@ const confirmSchema = z
   .strictObject(CONFIRMATION)
   .refine(({ password, passkey }) => password !== undefined || passkey !== undefined, {
     path: ['password'],
-    message: 'Send `password` or `passkey`.',
+    message: 'required, unless passkey is sent',
   })
   .openapi({ example: { password: 'correct horse battery' } });
 

@@ -28,7 +28,7 @@ const folderPatchSchema = folderNameSchema
   .extend({
     is_subscribed: z.boolean().optional().openapi({ description: 'Whether mail programs show the folder.' }),
   })
-  .refine((patch) => Object.keys(patch).length > 0, 'Set name or is_subscribed.')
+  .refine((patch) => Object.keys(patch).length > 0, 'must have name or is_subscribed')
   .openapi('FolderPatch');
 
 const listQuerySchema = pageQuerySchema
@@ -40,7 +40,7 @@ const listQuerySchema = pageQuerySchema
   })
   .refine(({ cursor, offset }) => cursor === undefined || offset === undefined, {
     path: ['offset'],
-    message: 'Cannot be combined with cursor.',
+    message: 'must not be sent with cursor',
   });
 
 /** Reads a cursor. @returns the position before which to continue; null for the first page, undefined for an invalid cursor. */

@@ -1,5 +1,6 @@
 /** `/v1/me/access-keys`: the user's own access keys for object storage. Creation and rotation require a confirmed session. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import {
   type AccessKeyRow,
   createUserAccessKey,
@@ -22,10 +23,19 @@ import { problem } from '../../shared/json/problem.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
 import { NOT_FOUND, toBadRequest } from '../schemas/errors.ts';
-import { CONFIRMATION, requireConfirmed, requireSession, SESSION_ROUTE } from './confirmed.ts';
+import {
+  CONFIRMATION,
+  type Confirmation,
+  isNewSession,
+  requireConfirmed,
+  requireSession,
+  SESSION_ROUTE,
+} from './confirmed.ts';
 import { toTime } from './route.ts';
 
 const DAY_SECONDS = 86_400;
+/** Longest life of a key that a new session makes without a confirmation. The storage page asks for 12 hours, by its own clock. */
+const NEW_SESSION_KEY_MS_MAX = 13 * 3_600_000;
 const KEYS_ARE_ASSIGNED = problem(403, 'keys_assigned', 'Only the operator can create access keys.');
 
 const keyMembers = {
@@ -99,6 +109,19 @@ function addReading(api: OpenAPIHono<JsonApiEnv>): void {
   );
 }
 
+/**
+ * Requires a confirmed session. A log-in of the last ten minutes proved as much, so it is enough for a key that ends within the day:
+ * who just signed in to mail opens the storage page without the password.
+ */
+async function requireMaker(c: Context<JsonApiEnv>, expiresAt: number | null, given: Confirmation) {
+  const caller = await requireSession(c);
+  const now = createClock(c.env)();
+  const isShort = expiresAt !== null && expiresAt <= now + NEW_SESSION_KEY_MS_MAX;
+  const isProven = given.password !== undefined || given.passkey !== undefined;
+  if (caller.ok && !isProven && isShort && isNewSession(caller.value, now)) return caller;
+  return requireConfirmed(c, given);
+}
+
 function addCreation(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
     createRoute({
@@ -115,7 +138,7 @@ function addCreation(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       const { expires_at, ...given } = c.req.valid('json');
-      const caller = await requireConfirmed(c, given);
+      const caller = await requireMaker(c, toExpiry(expires_at), given);
       if (!caller.ok) return sendProblem(c, caller.error);
       const { OWN_ACCESS_KEYS: isAllowed, PRODUCTS: products } = settingsOf(c.env);
       if (!isAllowed || !products.includes('storage')) return sendProblem(c, KEYS_ARE_ASSIGNED);

@@ -115,7 +115,7 @@ export function addRecoveryAddress(api: OpenAPIHono<JsonApiEnv>): void {
         to: email,
         subject: 'Confirm your recovery address',
         text:
-          `${account.email} names this address for its recovery.\n\n` +
+          `This address was given as the recovery address of ${account.email}.\n\n` +
           `If this is your account, enter this code in its settings within a day: ${code}\n\n` +
           'If you do not know the account, ignore this message.\n',
       });

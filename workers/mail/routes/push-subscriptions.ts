@@ -22,7 +22,7 @@ const requestSchema = z
     endpoint: z.string().max(2_000),
     keys: z
       .strictObject({ p256dh: z.string().max(200), auth: z.string().max(100) })
-      .refine(areKeys, 'Not keys of RFC 8291.'),
+      .refine(areKeys, 'must be keys of RFC 8291'),
   })
   .openapi('PushSubscriptionRequest', {
     description: 'As `PushSubscription.toJSON()` of a browser, without `expirationTime`.',

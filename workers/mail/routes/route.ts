@@ -156,6 +156,6 @@ export async function readAsCaller<T>(
   const user = caller.value;
   // The first read did not happen: the mailbox does not store this credential, or the credential was checked before.
   if (!done.answer) await readWith(user.userId, 'checked_by_worker');
-  if (!done.answer) throw new Error('the mailbox did not read for a checked caller');
+  if (!done.answer) throw new Error('the mailbox checked the caller and returned no answer');
   return ok({ user, answer: done.answer.ok ? done.answer : err(toMailProblem(done.answer.error)) });
 }

@@ -1,8 +1,6 @@
 /** `/v1/senders`: senders that the caller trusts or blocks. */
-
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Sender } from '../../../durable-objects/mail/contract/contacts.ts';
-
 import {
   type JsonApiEnv,
   jsonBody,
@@ -13,40 +11,8 @@ import {
   sendPage,
   sendProblem,
 } from '../../shared/json/json-api.ts';
+import { senderAnswerSchema, senderSchema, senderStatusSchema } from '../schemas/sender.ts';
 import { openOwnMailbox, toTime, USER_ROUTE } from './route.ts';
-
-const statusSchema = z.enum(['trusted', 'blocked']);
-const requestSchema = z
-  .strictObject({
-    sender: z.string().min(3).max(320).openapi({
-      description: 'An address, a domain like `@example.com`, or a mailing list like `<news.example.com>` (List-Id).',
-    }),
-    status: statusSchema,
-  })
-  .openapi('SenderRequest', { example: { sender: 'news@example.com', status: 'trusted' } });
-const answerSchema = z
-  .object({
-    id: z.string(),
-    sender: z.string(),
-    kind: z.enum(['address', 'domain', 'list']),
-    status: statusSchema,
-    origin: z.enum(['user', 'mail']).openapi({
-      description: 'user: entered here. mail: learned from a message that was moved out of Junk or into it.',
-    }),
-    created_at: z.string(),
-  })
-  .openapi('Sender', {
-    description:
-      'Mail of a trusted sender never goes to Junk if authentication proves the sender. Mail of a blocked one always does.',
-    example: {
-      id: '6f9d0b9e-3c55-4f0c-8a1e-5d3c0f1d2b7a',
-      sender: 'news@example.com',
-      kind: 'address',
-      status: 'trusted',
-      origin: 'user',
-      created_at: '2026-11-22T09:00:00.000Z',
-    },
-  });
 
 const toSenderJson = (sender: Sender) => ({
   id: sender.senderId,
@@ -65,9 +31,9 @@ export function addSenders(api: OpenAPIHono<JsonApiEnv>): void {
       path: '/v1/senders',
       operationId: 'listSenders',
       summary: 'List trusted and blocked senders',
-      request: { query: pageQuerySchema.extend({ status: statusSchema.optional() }) },
+      request: { query: pageQuerySchema.extend({ status: senderStatusSchema.optional() }) },
       responses: {
-        200: jsonContent(pageSchema(answerSchema), 'A page, by sender'),
+        200: jsonContent(pageSchema(senderAnswerSchema), 'A page, by sender'),
         ...problemResponses(400, 401, 403, 503),
       },
     }),
@@ -90,8 +56,8 @@ export function addSenders(api: OpenAPIHono<JsonApiEnv>): void {
       operationId: 'saveSender',
       summary: 'Trust or block a sender',
       description: 'Replaces an earlier decision about the same sender.',
-      request: jsonBody(requestSchema),
-      responses: { 201: jsonContent(answerSchema, 'The sender'), ...problemResponses(400, 401, 403, 409, 503) },
+      request: jsonBody(senderSchema),
+      responses: { 201: jsonContent(senderAnswerSchema, 'The sender'), ...problemResponses(400, 401, 403, 409, 503) },
     }),
     async (c) => {
       const own = await openOwnMailbox(c);

@@ -17,14 +17,14 @@ export const passwordSchema = z
   .string()
   .min(PASSWORD_LENGTH_MIN)
   .max(PASSWORD_LENGTH_MAX)
-  .refine((password) => !isCommonPassword(password), 'This password is too common. Choose another one.');
+  .refine((password) => !isCommonPassword(password), 'is too common: choose another one');
 export const nameSchema = displayNameSchema(
   z
     .string()
     .trim()
     .min(1)
     .max(128)
-    .regex(/^[^\p{Cc}]*$/u, 'No control characters'),
+    .regex(/^[^\p{Cc}]*$/u, 'must not have control characters'),
 );
 
 export const registerSchema = z

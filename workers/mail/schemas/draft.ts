@@ -22,8 +22,8 @@ const headerFieldSchema = z
     name: z
       .string()
       .max(76)
-      .regex(/^[!-9;-~]+$/, 'The name of a header field.')
-      .refine((name) => !isReservedField(name), 'The service or another member sets this field.'),
+      .regex(/^[!-9;-~]+$/, 'must be the name of a header field')
+      .refine((name) => !isReservedField(name), 'must not be a field that the service or another member sets'),
     value: lineSchema(900).min(1),
   })
   .openapi('HeaderField', { example: { name: 'X-Ticket', value: '4711' } });

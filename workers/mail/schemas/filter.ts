@@ -1,10 +1,11 @@
 /** JSON schemas of filters. */
 import { z } from '@hono/zod-openapi';
+import { PLAIN_ACTIONS, TEXT_OPERATORS } from '../domain/filter-rule.ts';
 import { labelSchema } from './message.ts';
 
-const textOperator = z.enum(['contains', 'is', 'begins_with', 'ends_with']);
-const text = z.string().max(500).regex(/\S/, 'A value to compare with.');
-const headerName = z.string().regex(/^[!-9;-~]{1,100}$/, 'The name of a header field.');
+const textOperator = z.enum(TEXT_OPERATORS);
+const text = z.string().max(500).regex(/\S/, 'must not be blank');
+const headerName = z.string().regex(/^[!-9;-~]{1,100}$/, 'must be the name of a header field');
 const negate = z.boolean().optional();
 
 const conditionSchema = z.union([
@@ -31,7 +32,7 @@ const actionSchema = z.union([
   z.strictObject({ type: z.literal('move'), folder_id: z.string().max(100) }),
   z.strictObject({ type: z.literal('label'), label: labelSchema }),
   z.strictObject({ type: z.literal('forward'), to: z.email().max(254) }),
-  z.strictObject({ type: z.enum(['mark_read', 'flag', 'trash', 'stop']) }),
+  z.strictObject({ type: z.enum(PLAIN_ACTIONS) }),
 ]);
 
 export const filterSchema = z
@@ -67,7 +68,7 @@ export const vacationSchema = z
     subject: z
       .string()
       .max(200)
-      .regex(/^[^\p{Cc}]*$/u, 'No control characters')
+      .regex(/^[^\p{Cc}]*$/u, 'must not have control characters')
       .default(''),
     body: z.string().max(10_000).default(''),
     starts_at: z.iso.datetime({ offset: true }).nullable().default(null),
@@ -81,7 +82,7 @@ export const contactSchema = z
       .string()
       .trim()
       .max(200)
-      .regex(/^[^\p{Cc}]*$/u, 'No control characters')
+      .regex(/^[^\p{Cc}]*$/u, 'must not have control characters')
       .default(''),
     email: z.email().max(254),
     note: z.string().max(2_000).default(''),

@@ -124,7 +124,7 @@ export const labelSchema = z
   .trim()
   .min(1)
   .max(100)
-  .regex(/^[^\p{Cc}]*$/u, 'No control characters');
+  .regex(/^[^\p{Cc}]*$/u, 'must not have control characters');
 
 export const messagePatchSchema = z
   .strictObject({

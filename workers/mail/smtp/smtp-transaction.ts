@@ -101,7 +101,7 @@ function fillWith(replies: SmtpReply[], reply: SmtpReply, length: number): Envel
 function toEnvelopeReplies(replies: SmtpReply[]): EnvelopeReplies {
   const [mail, ...rest] = replies;
   const data = rest.pop();
-  if (!mail || !data) throw new Error('a transaction has at least MAIL and DATA');
+  if (!mail || !data) throw new Error('the transaction lacks MAIL or DATA');
   return { kind: 'answered', mail, recipients: rest, data };
 }
 

@@ -246,7 +246,7 @@ export interface LedgerTotals {
 /** Reads the totals over all mailboxes. */
 export async function readLedgerTotals(env: Env): Promise<LedgerTotals> {
   const [first, ...others] = await Promise.all(boundDirectories(env).map(readTotals));
-  if (!first) throw new Error('DIRECTORY is always bound');
+  if (!first) throw new Error('DIRECTORY is not bound');
   return others.reduce(
     (sum, row) => ({
       accepted: sum.accepted + row.accepted,
@@ -278,7 +278,7 @@ async function readTotals(database: D1Database): Promise<LedgerTotals> {
     })
     .from(mailLedger)
     .get();
-  if (!row) throw new Error('a sum has always one row');
+  if (!row) throw new Error('the sum of the queue returned no row');
   return row;
 }
 

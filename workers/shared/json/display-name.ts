@@ -9,5 +9,5 @@ const VISIBLE = /[^\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}\u2800
 /** Adds the rules of a display name to a text schema. That schema decides about empty names. */
 export const displayNameSchema = <T extends z.ZodString>(text: T) =>
   text
-    .refine((name) => !BIDI_CONTROL.test(name), 'No characters that change the direction of text')
-    .refine((name) => name === '' || VISIBLE.test(name), 'At least one visible character');
+    .refine((name) => !BIDI_CONTROL.test(name), 'must not have characters that change the direction of text')
+    .refine((name) => name === '' || VISIBLE.test(name), 'must have at least one visible character');

@@ -22,6 +22,7 @@ import { KeptMatches } from './kept-matches.ts';
 import { readLimited } from './limited-body.ts';
 import { misconfigured, type Problem, ProblemError, problem, titleOf, toProblemResponse } from './problem.ts';
 import { admitRequest, RATE_POLICIES, type RatePolicy, toRateHeaders } from './request-rates.ts';
+import { describeIssue } from './validation-texts.ts';
 
 export { decodeCursor, encodeCursor } from '../pure/cursor.ts';
 
@@ -47,6 +48,8 @@ export interface JsonApiEnv {
     rateHeaders?: Readonly<Record<string, string>>;
   };
 }
+
+z.config({ localeError: describeIssue });
 
 /** Maximum size of a JSON body: twice the largest batch of scores, with every character escaped. */
 const JSON_BYTES_MAX = 4 * 1024 * 1024;

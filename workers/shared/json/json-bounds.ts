@@ -1,5 +1,5 @@
 /** Bounds of JSON bodies before they are parsed, and of JSON answers before they are written. */
-import { ANSWER_BYTES_MAX, findExceededBound, measureJson } from '../pure/request-budget.ts';
+import { ANSWER_BYTES_MAX, findExceededBound, fitsJson } from '../pure/request-budget.ts';
 import { err, ok, type Result } from '../pure/result.ts';
 import { logError } from '../telemetry/log.ts';
 import { type Problem, problem } from './problem.ts';
@@ -32,7 +32,7 @@ const ANSWER_TOO_LARGE = problem(
  * pages are short and texts are cut. @returns the problem to answer with if one does not fit nevertheless; else null.
  */
 export function findAnswerProblem(value: unknown): Problem | null {
-  if (measureJson(value, ANSWER_BYTES_MAX) !== null) return null;
+  if (fitsJson(value, ANSWER_BYTES_MAX)) return null;
   logError('answer_too_large', new Error('An answer exceeds its budget.'));
   return ANSWER_TOO_LARGE;
 }

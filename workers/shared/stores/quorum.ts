@@ -39,17 +39,19 @@ export function noteOutcome(bucket: R2Bucket, isGood: boolean): void {
 /**
  * Waits until a quorum of the writes has succeeded, then for a limited time for the others.
  * @param writes writes in the order of the locations; they never reject. Null if a location gets no write.
- * @param patience time to wait for further locations once the quorum has succeeded. The time spent waiting is subtracted.
- * @returns the bits of the locations that succeeded. If they are fewer than the quorum, every write has ended.
+ * @param patienceMs time to wait for further locations once the quorum has succeeded.
+ * @returns `held`: the bits of the locations that succeeded. If they are fewer than the quorum, every write has ended. `waitedMs`: the time
+ * that was spent waiting for further locations.
  */
 export async function settleQuorum(
   buckets: readonly R2Bucket[],
   writes: readonly (Promise<boolean> | null)[],
   quorum: number,
-  patience: { leftMs: number },
-): Promise<number> {
+  patienceMs: number,
+): Promise<{ readonly held: number; readonly waitedMs: number }> {
   let held = 0;
   let heldCount = 0;
+  let waitedMs = 0;
   const open = new Set<number>();
   let notify = (): void => {};
   for (const [location, write] of writes.entries()) {
@@ -77,14 +79,14 @@ export async function settleQuorum(
     const since = Date.now();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, patience.leftMs);
+      timer = setTimeout(resolve, patienceMs);
     });
     await Promise.race([until(isWaitOver), limit]);
     clearTimeout(timer);
-    patience.leftMs = Math.max(0, patience.leftMs - (Date.now() - since));
+    waitedMs = Date.now() - since;
     for (const location of open) noteOutcome(buckets[location] as R2Bucket, false);
   }
-  return held;
+  return { held, waitedMs };
 }
 
 /** Counts the locations in a bit mask. */
@@ -102,7 +104,7 @@ const markerOf = (location: number, key: string): string => `${MARKERS}${locatio
 export async function putInQuorum(target: Locations, key: string, value: Uint8Array | string): Promise<void> {
   const failures: unknown[] = [];
   const writes = target.locations.map((bucket) => putInTime(target, bucket, key, value, failures));
-  const held = await settleQuorum(target.locations, writes, target.quorum, { leftMs: target.lateMs });
+  const { held } = await settleQuorum(target.locations, writes, target.quorum, target.lateMs);
   if (countLocations(held) < target.quorum) throw failures[0];
   await markMissing(target, key, held);
 }
@@ -137,8 +139,8 @@ export async function markMissing(target: Locations, key: string, held: number):
     const writes = locations.map((bucket, n) =>
       (held >> n) & 1 ? putInTime(target, bucket, marker, '', failures) : null,
     );
-    const marked = await settleQuorum(locations, writes, quorum, { leftMs: lateMs });
-    if (countLocations(marked) < quorum) throw failures[0];
+    const marked = await settleQuorum(locations, writes, quorum, lateMs);
+    if (countLocations(marked.held) < quorum) throw failures[0];
   }
 }
 

@@ -25,15 +25,15 @@ const claim = statement<{ versionId: string; now: number; before: number }, { cl
 
 /**
  * Allows one request to judge the stores.
- * @param claimMs time for which no other request may.
- * @returns false if another request has the claim.
+ * @param leaseMs time for which no other request may.
+ * @returns false if another request has the lease.
  */
 export const claimVerdict = async (
   database: D1Database,
   versionId: string,
   now: number,
-  claimMs: number,
-): Promise<boolean> => (await readFirst(database, claim, { versionId, now, before: now - claimMs })) !== null;
+  leaseMs: number,
+): Promise<boolean> => (await readFirst(database, claim, { versionId, now, before: now - leaseMs })) !== null;
 
 const write = statement<{ versionId: string; now: number; cronAt: number; findings: string }>(
   `INSERT INTO health_verdict(version_id, judged_at, claimed_at, cron_at, findings)
@@ -46,7 +46,7 @@ const removeOld = statement<{ before: number }>(
   'DELETE FROM health_verdict WHERE judged_at < :before AND claimed_at < :before',
 );
 
-/** Writes a verdict, and removes those of versions that have not judged for a day. */
+/** Writes a verdict that was begun at `now`, unless a later one is there, and removes those of versions that have not judged for a day. */
 export async function writeVerdict(
   database: D1Database,
   verdict: { readonly versionId: string; readonly now: number; readonly isCron: boolean; readonly findings: string },

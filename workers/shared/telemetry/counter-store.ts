@@ -1,7 +1,14 @@
 /** Reads counters from Analytics Engine. https://developers.cloudflare.com/analytics/analytics-engine/sql-api/ */
 
 import { settingsOf } from '../settings/settings.ts';
-import { ACCEPTED_RECIPIENTS, BOUNDS_MS, type Counter, type HourlyCounter, readLocalCounters } from './counters.ts';
+import {
+  ACCEPTED_RECIPIENTS,
+  BOUNDS_MS,
+  type Counter,
+  type HourlyCounter,
+  ISOLATE_STARTS,
+  readLocalCounters,
+} from './counters.ts';
 import type { Activity } from './prices.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -82,14 +89,18 @@ async function query(
 /** What the counters of a period say, for the estimate of its cost. */
 export const toActivity = (env: Env, counters: readonly Counter[], periodMs: number): Activity => ({
   operations: sumOperations(counters),
-  recipients: counters
-    .filter(({ name, label }) => name === 'events' && label === ACCEPTED_RECIPIENTS)
-    .reduce((sum, { count }) => sum + count, 0),
+  recipients: sumEvents(counters, ACCEPTED_RECIPIENTS),
+  isolateStarts: sumEvents(counters, ISOLATE_STARTS),
   periodMs,
   seasonObjects: settingsOf(env).LEADERBOARD_SHARDS + SEASON_AND_VIEW,
 });
 
 const SEASON_AND_VIEW = 2;
+
+const sumEvents = (counters: readonly Counter[], wanted: string): number =>
+  counters
+    .filter(({ name, label }) => name === 'events' && label === wanted)
+    .reduce((sum, { count }) => sum + count, 0);
 
 export function sumOperations(counters: readonly Counter[]): Record<string, number> {
   const counts: Record<string, number> = {};

@@ -44,7 +44,16 @@ export const readLocalCounters = (): readonly HourlyCounter[] => [...local.value
 
 export const toOutcome = (status: number): Outcome => (status >= 500 ? 'failed' : status >= 400 ? 'refused' : 'ok');
 
+/** Label of starts of isolates. Their number times `START_CPU_MS` is part of the price. */
+export const ISOLATE_STARTS = 'isolate_start';
+let isStartCounted = false;
+
+/** Counts an operation. The first one of an isolate also counts the start of the isolate. */
 export function countOperation(env: Env, operation: Operation, outcome: Outcome, ms: number): void {
+  if (!isStartCounted) {
+    isStartCounted = true;
+    countEvent(env, ISOLATE_STARTS, 'started');
+  }
   const weight = outcome === 'ok' && !isLocal(env) ? SAMPLED_OF : 1;
   if (Math.random() * weight >= 1) return;
   add(env, { name: 'operations', label: operation, outcome, count: weight, ms: ms * weight });

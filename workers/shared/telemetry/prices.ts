@@ -23,6 +23,12 @@ export const PRICES = {
 /** Processor time of one event in milliseconds. This is an assumption. */
 export const CPU_MS = 2;
 
+/**
+ * Processor time of the start of an isolate in milliseconds: the script, and the code of the product of its first request. Measured
+ * locally: 50 to 300.
+ */
+const START_CPU_MS = 150;
+
 export const OPERATIONS = [
   'storage_read',
   'storage_write',
@@ -90,21 +96,23 @@ export interface Activity {
   readonly operations: Readonly<Partial<Record<Operation, number>>>;
   /** Recipients of mail that Email Service accepted. */
   readonly recipients?: number;
+  readonly isolateStarts?: number;
   readonly periodMs?: number;
   /** Objects of a season: its shards, itself and a view. */
   readonly seasonObjects?: number;
 }
 
 /** Estimates the cost of a period at list prices, without stored bytes and without what the plan includes. */
-export const estimateDollars = ({ operations, recipients = 0, ...season }: Activity): number =>
+export const estimateDollars = ({ operations, recipients = 0, isolateStarts = 0, ...season }: Activity): number =>
   OPERATIONS.reduce((sum, name) => sum + (operations[name] ?? 0) * priceOf({ ...OVERHEAD, ...USAGE[name] }), 0) +
   recipients * priceOf(RECIPIENT_USAGE) +
+  isolateStarts * priceOf({ cpuMs: START_CPU_MS, dataPoint: 1 }) +
   priceOfSeason(operations.score_write ?? 0, season);
 
 /** Duration of the objects of a season. A post keeps all of them awake for at most a minute, because their timers are pending. */
 function priceOfSeason(
   posts: number,
-  { periodMs = 0, seasonObjects = 0 }: Omit<Activity, 'operations' | 'recipients'>,
+  { periodMs = 0, seasonObjects = 0 }: Pick<Activity, 'periodMs' | 'seasonObjects'>,
 ) {
   const minutes = Math.min(posts, periodMs / 60_000);
   return (minutes * 60 * seasonObjects * OBJECT_GB * STORED_PRICES.objectDuration) / 1e6;

@@ -7,6 +7,7 @@ import {
   fromSortableHex,
   parseTimeuuid,
   toEpochMs,
+  toEpochMsFromHalves,
   toSortableHex,
   toTicks,
 } from '../../shared/pure/timeuuid.ts';
@@ -30,11 +31,12 @@ function invert(hex: string): string {
 export const toVersionOrder = (versionId: string): VersionOrder => invert(toSortableHex(versionId));
 export const fromVersionOrder = (order: VersionOrder): string => fromSortableHex(invert(order));
 
-/** The 60 bits of time of a TIMEUUID. */
-const TIME_BITS = 2n ** 60n - 1n;
 /** Creation time in milliseconds of the version with this order. */
 export const epochMsOfOrder = (order: VersionOrder): number =>
-  toEpochMs(~BigInt(`0x${order.slice(0, 15)}`) & TIME_BITS);
+  toEpochMsFromHalves(
+    0xffffffff - Number.parseInt(order.slice(0, 8), 16),
+    0xfffffff - Number.parseInt(order.slice(8, 15), 16),
+  );
 
 /** Time of a TIMEUUID in milliseconds; 0 for any other text. */
 export function epochMsOf(versionId: string): number {

@@ -16,18 +16,22 @@ import type { EngineContext } from '../engine/model/context.ts';
 import { type DueEvent, hasDueEvents, selectDueEvents, settleEvents } from '../engine/store/event-store.ts';
 
 const EVENTS_PER_RUN = 100;
-/** Time in milliseconds after which a run begins no further event, so that it ends before its lease does. */
+/** Time in milliseconds from the request for the lease after which a run begins no further event, so that it ends before its lease does. */
 const RUN_MS_MAX = 30_000;
 
-/** Sends due events of a shard. @returns whether more events are due. */
-export async function sendEvents(context: EngineContext, shard: number): Promise<boolean> {
+/**
+ * Sends due events of a shard.
+ * @param startedAt when the caller asked for the lease. Its answer may have been late.
+ * @returns whether more events are due.
+ */
+export async function sendEvents(context: EngineContext, shard: number, startedAt = Date.now()): Promise<boolean> {
   const names = new Map<string, DueEvent[]>();
   for (const event of await selectDueEvents(context, shard, EVENTS_PER_RUN)) {
     const key = `${event.bucketId} ${event.name}`;
     names.set(key, [...(names.get(key) ?? []), event]);
   }
   if (names.size === 0) return false;
-  const deadline = Date.now() + RUN_MS_MAX;
+  const deadline = startedAt + RUN_MS_MAX;
   const groups = [...names.values()];
   const done: number[] = [];
   const failed: [id: number, dueAt: number][] = [];

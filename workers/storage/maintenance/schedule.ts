@@ -213,7 +213,8 @@ async function runTask(context: EngineContext, task: StorageTask): Promise<void>
       return;
     }
     case 'events': {
-      const work = () => sendEvents(context, task.shard);
+      const startedAt = Date.now();
+      const work = () => sendEvents(context, task.shard, startedAt);
       const isMore = await withLease(context, task.shard, 'events', EVENTS_LEASE_MS, work);
       if (isMore && context.tasks) await context.tasks.send(task);
       return;

@@ -49,11 +49,11 @@ const requestSchema = z
   })
   .refine(({ kind, at }) => (kind === 'restore') === (at !== undefined), {
     path: ['at'],
-    message: 'Send `at` with `restore` only.',
+    message: 'required for the kind "restore", and must not be sent for others',
   })
   .refine(({ kind, target }) => (kind === 'copy') === (target !== undefined), {
     path: ['target'],
-    message: 'Send `target` with `copy` only.',
+    message: 'required for the kind "copy", and must not be sent for others',
   });
 
 const jobSchema = z

@@ -16,7 +16,7 @@ const limitsSchema = z
   .strictObject({ bytes: limit.optional(), objects: limit.optional() })
   .refine(({ bytes, objects }) => bytes !== undefined || objects !== undefined, {
     path: ['bytes'],
-    message: 'Send `bytes`, `objects` or both.',
+    message: 'required, unless objects is sent',
   });
 const quotaSchema = z
   .object({

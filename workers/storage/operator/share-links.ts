@@ -48,11 +48,11 @@ const requestSchema = z
   })
   .refine(({ key, prefix }) => (key === undefined) !== (prefix === undefined), {
     path: ['key'],
-    message: 'Give either key or prefix.',
+    message: 'must be sent without prefix; one of both is required',
   })
   .refine(({ key, version_id }) => version_id === undefined || key !== undefined, {
     path: ['version_id'],
-    message: 'Needs key.',
+    message: 'must be sent with key',
   });
 
 const linkMembers = {

@@ -26,7 +26,7 @@ const usageRoute = createRoute({
       .strictObject({ bucket: z.string().max(63).optional(), user_id: z.string().max(100).optional() })
       .refine(({ bucket, user_id }) => (bucket === undefined) !== (user_id === undefined), {
         path: ['bucket'],
-        message: 'Send either `bucket` or `user_id`.',
+        message: 'must be sent without user_id; one of both is required',
       }),
   },
   responses: { ...json(usageSchema, 'Counts and bytes'), ...problemResponses(404, 503) },

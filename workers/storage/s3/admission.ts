@@ -74,7 +74,7 @@ export type LoadingBucket = ReturnType<Engine['getBucket']>;
 export type Rate = 'caller' | 'bucket';
 
 /** From where an attempt of a call reads caller and bucket. */
-export interface Attempt {
+export interface AttemptSource {
   readonly source: Source;
   /** Null for an operation that needs no bucket. */
   readonly bucket: LoadingBucket | null;
@@ -96,7 +96,7 @@ const ANONYMOUS: Caller = { principal: null, via: 'anonymous', signature: null, 
 
 export async function load(
   { action, sent }: Call,
-  { source, bucket: loading }: Pick<Attempt, 'source' | 'bucket'>,
+  { source, bucket: loading }: Pick<AttemptSource, 'source' | 'bucket'>,
   wire: Wire,
 ): Promise<Loaded> {
   const credentials = createS3Credentials(wire.env, wire.now, source);
@@ -124,7 +124,12 @@ interface NotAdmitted {
 }
 
 /** Admits a call whose caller and bucket were loaded. */
-export async function admit(call: Call, from: Attempt, loaded: Loaded, wire: Wire): Promise<Admitted | NotAdmitted> {
+export async function admit(
+  call: Call,
+  from: AttemptSource,
+  loaded: Loaded,
+  wire: Wire,
+): Promise<Admitted | NotAdmitted> {
   const { caller, bucket, credentials } = loaded;
   const refuse = (failure: S3Failure, counted = from.counted, isProven = false) =>
     ({ isAdmitted: false, failure, isProven, counted }) as const;
@@ -138,7 +143,7 @@ export async function admit(call: Call, from: Attempt, loaded: Loaded, wire: Wir
   const counted: readonly Rate[] = ['caller'];
   if (bucket === null) return { isAdmitted: true, service, bucket, found: null, identity, counted };
   if (!bucket.ok) return refuse(toS3Error(bucket.error), counted);
-  const found = await findVersion(call, from, bucket.value, { identity, wire });
+  const found = await openVersion(call, from, bucket.value, { identity, wire });
   if (found === 'unproven') return refuse(toS3Error(REFUSED.error), counted);
   const version = found && versionOf(found);
   const right = checkAccess(call, { caller: caller.value, bucket: bucket.value, version }, wire.now);
@@ -176,9 +181,9 @@ const admitToBucket = (env: Env, bucketId: string): Promise<Result<null, S3Failu
  * @returns null if the operation needs no version; `unproven` if the look-up does not prove that recent copies are current. An
  * unknown bucket may be new, so it is never proven.
  */
-async function findVersion(
+async function openVersion(
   call: Call,
-  { source, pending }: Attempt,
+  { source, pending }: AttemptSource,
   bucket: Bucket,
   { identity, wire }: { readonly identity: IdentityProof | null; readonly wire: Wire },
 ): Promise<VersionContext['found'] | 'unproven' | null> {
@@ -250,16 +255,16 @@ export function toServiceContext(
   };
 }
 
-export const onBucket = (service: ServiceContext, bucket: Bucket): BucketContext => ({
+export const toBucketContext = (service: ServiceContext, bucket: Bucket): BucketContext => ({
   ...service,
   bucket,
   may: (need) => mayAccess(need, service.request, service.now),
 });
 
 /** The context of an operation whose calls of a shard compare the rows that authorised it. */
-export function onProvenBucket(service: ServiceContext, bucket: Bucket, proof: Proof): RenewedContext {
+export function toProvenContext(service: ServiceContext, bucket: Bucket, proof: Proof): RenewedContext {
   const guarded = { ...bucket, proof };
-  return { ...onBucket(service, guarded), bucket: guarded };
+  return { ...toBucketContext(service, guarded), bucket: guarded };
 }
 
 /** Authenticates the signer of a form. The body of a form has its credential, so its operation calls this. */

@@ -14,15 +14,15 @@ import { isServerError, type S3Failure } from '../domain/failure.ts';
 import type { Bucket, PendingRead, Proven } from '../engine/model/contract.ts';
 import {
   type Admitted,
-  type Attempt,
+  type AttemptSource,
   admit,
   type Call,
   type Loaded,
   type LoadingBucket,
   load,
-  onBucket,
-  onProvenBucket,
   type Rate,
+  toBucketContext,
+  toProvenContext,
   type Wire,
 } from './admission.ts';
 import { isReadDocument, isSlowDocument } from './bodies/document-body.ts';
@@ -128,7 +128,7 @@ interface Attempted extends Ran, Answered {
 }
 
 /** Loads caller and bucket from one source, admits the call, and runs its operation. */
-async function attempt(call: Call, from: Attempt, wire: Wire): Promise<Attempted> {
+async function attempt(call: Call, from: AttemptSource, wire: Wire): Promise<Attempted> {
   const loaded = await load(call, from, wire);
   const bucket = loaded.bucket?.ok ? loaded.bucket.value : null;
   const ran = await caught(wire, call.sent.method, async () => ok(await admitAndRun(call, from, loaded, wire)));
@@ -136,7 +136,7 @@ async function attempt(call: Call, from: Attempt, wire: Wire): Promise<Attempted
   return { ...(ran.ok ? ran.value : { ...final(ran), counted: from.counted }), bucket, home };
 }
 
-async function admitAndRun(call: Call, from: Attempt, loaded: Loaded, wire: Wire) {
+async function admitAndRun(call: Call, from: AttemptSource, loaded: Loaded, wire: Wire) {
   const admission = await admit(call, from, loaded, wire);
   const { counted } = admission;
   if (admission.isAdmitted) return { ...(await run(call, from, admission, wire)), counted };
@@ -147,7 +147,7 @@ async function admitAndRun(call: Call, from: Attempt, loaded: Loaded, wire: Wire
 
 const final = (outcome: Result<Response, S3Failure>): Ran => ({ outcome, isFinal: true, isRefused: false });
 
-async function run(call: Call, { source }: Attempt, admitted: Admitted, wire: Wire): Promise<Ran> {
+async function run(call: Call, { source }: AttemptSource, admitted: Admitted, wire: Wire): Promise<Ran> {
   const { operation, request } = call;
   const { service, bucket, found, identity } = admitted;
   const isPrimary = source === 'primary';
@@ -155,23 +155,23 @@ async function run(call: Call, { source }: Attempt, admitted: Admitted, wire: Wi
   if (bucket === null) throw new Error('an operation on a bucket started without one');
   if (operation.needs === 'version') {
     if (found === null) throw new Error('an operation on a version started without loading it');
-    const outcome = await operation.run({ ...onBucket(service, bucket), found });
+    const outcome = await operation.run({ ...toBucketContext(service, bucket), found });
     return final(isPrimary ? outcome : await storePublicAnswer(wire, call.sent, outcome, { bucket, found }));
   }
   // A read has one effect soon after it was authorised. A write may wait, or its body may take hours to arrive, so a shard compares
   // the authorised generations with those that it knows by then.
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  if (isPrimary && isRead) return final(await operation.run(onBucket(service, bucket)));
-  const context = onProvenBucket(service, bucket, { identity, ...(isPrimary ? { isPrimary } : {}) });
+  if (isPrimary && isRead) return final(await operation.run(toBucketContext(service, bucket)));
+  const context = toProvenContext(service, bucket, { identity, ...(isPrimary ? { isPrimary } : {}) });
   const outcome = await runRenewed(call, operation, context, wire);
-  return { outcome, isFinal: isPrimary || isFinal(outcome, call), isRefused: outcome.proof === 'refused' };
+  return { outcome, isFinal: isPrimary || mayAnswer(outcome, call), isRefused: outcome.proof === 'refused' };
 }
 
 /**
- * Whether an outcome is returned without asking the primary. An unproven outcome is final only if it reveals nothing about the
+ * Whether an outcome of recent copies may be the answer. An unproven one may only if it reveals nothing about the
  * bucket, or if the body of an upload cannot be read again.
  */
-function isFinal(outcome: Proven<Response, S3Failure>, { request, isBodyUsed }: Call): boolean {
+function mayAnswer(outcome: Proven<Response, S3Failure>, { request, isBodyUsed }: Call): boolean {
   if (outcome.proof === 'held' || (isBodyUsed() && !isReadDocument(request))) return true;
   return outcome.proof !== 'refused' && !outcome.ok && isServerError(outcome.error);
 }
@@ -191,7 +191,7 @@ export async function answerAs(
   const { operation, choice } = call.value;
   const pending = operation.needs === 'version' ? wire.engine.beginRead(request.bucket, request.key, choice) : null;
   const bucket = wire.engine.getBucket(request.bucket);
-  const from: Attempt = { source: 'primary', bucket, pending, counted: ['caller'] };
+  const from: AttemptSource = { source: 'primary', bucket, pending, counted: ['caller'] };
   const caller = { principal, via: 'bearer', signature: null, payload: { kind: 'unsigned' } } as const;
   const credentials = createS3Credentials(wire.env, wire.now, 'primary');
   const loaded = { credentials, caller: ok(caller), bucket: await bucket };

@@ -10,7 +10,7 @@ import {
   checkAccess,
   type LoadingBucket,
   load,
-  onProvenBucket,
+  toProvenContext,
   toServiceContext,
   type Wire,
 } from './admission.ts';
@@ -74,7 +74,7 @@ async function authorizeAgain(call: Call, home: number, wire: Wire): Promise<Res
   const right = checkAccess(call, { caller: caller.value, bucket: bucket.value, version: null }, wire.now);
   if (!right.ok) return right;
   const service = toServiceContext(call, caller.value, credentials, wire);
-  return ok(onProvenBucket(service, bucket.value, { isPrimary: true, identity: credentials.identity }));
+  return ok(toProvenContext(service, bucket.value, { isPrimary: true, identity: credentials.identity }));
 }
 
 /**

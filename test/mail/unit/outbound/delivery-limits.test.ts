@@ -139,7 +139,7 @@ describe('a delivery report', () => {
     const recipients = report.recipients.map((recipient) => ({ ...recipient, reply }));
     const raw = composeReport({ ...report, recipients });
     expect(/Diagnostic-Code: smtp; (.*)\r\n/.exec(raw)?.[1]).toBe(reply.slice(0, 400));
-    expect(raw.match(/^ {4}.*word/gm)?.every((line) => line.length <= 76)).toBe(true);
+    expect(new Set(raw.match(/^ {4}.*word/gm)?.map((line) => line.length <= 76))).toEqual(new Set([true]));
   });
   it('has a status made from the basic code if the server gave no matching one', () => {
     for (const code of [550, 551, 553]) expect(toStatus(code, null, false, 'failed')).toBe('5.1.1');

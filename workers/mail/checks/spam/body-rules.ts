@@ -21,7 +21,7 @@ export const PHRASE_RULES: readonly SpamRule[] = [
   {
     rule: 'CODE_TO_LOG_IN',
     score: -2.5,
-    text: 'A few words with a code and no link',
+    text: 'Few words, a code and no link',
     applies: ({ text, subject, links }) =>
       links.length === 0 &&
       text.length < CODE_CHARACTERS_MAX &&

@@ -5,10 +5,8 @@
  *
  * By design, the raw bytes are stored as received, without a trace header. The row has the envelope and the client.
  */
-
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from '../../../../durable-objects/mail/contract/incoming.ts';
-
 import { err, type Result } from '../../../shared/pure/result.ts';
 import { settingsOf } from '../../../shared/settings/settings.ts';
 import { countOperation } from '../../../shared/telemetry/counters.ts';
@@ -21,7 +19,8 @@ import { isPublicIp } from '../../domain/client-ip.ts';
 import { decideHeader } from '../../domain/header-policy.ts';
 import { noteMaskedArrival } from '../../store/masked-store.ts';
 import { recordRefusals } from '../../store/refusal-store.ts';
-import { type Recipient, type RecipientReply, refuse, resolveRecipient } from './resolve-recipient.ts';
+import { type ArrivedRaw, judgeSize, sumFileBytes, tooLarge } from './judge-size.ts';
+import { type Recipient, type RecipientReply, resolveRecipient, toReply } from './resolve-recipient.ts';
 import { type StoredRaw, storeRaw, storeRawBytes } from './store-raw.ts';
 
 export interface Envelope {
@@ -60,39 +59,40 @@ const TOO_MANY_RECIPIENTS = '4.5.3 too many recipients, send the rest again';
  */
 export async function checkRecipient(
   env: Env,
-  { from, to }: { readonly from: string; readonly to: string },
+  entry: EnvelopeEntry,
   sizeBytes: number | null,
   recipientsBefore: number,
 ): Promise<RecipientReply> {
-  if (recipientsBefore >= RECIPIENTS_PER_MESSAGE_MAX) return refuse(to.slice(0, 320), 452, TOO_MANY_RECIPIENTS);
-  const found = await admitRecipient(env, to, from, sizeBytes);
-  return found.ok ? refuse(found.value.email, 250, '2.1.5 ok') : found.error;
+  if (recipientsBefore >= RECIPIENTS_PER_MESSAGE_MAX) return toReply(entry.to.slice(0, 320), 452, TOO_MANY_RECIPIENTS);
+  const found = await admitRecipient(env, entry, sizeBytes);
+  return found.ok ? toReply(found.value.email, 250, '2.1.5 ok') : found.error;
 }
 
-const tooLarge = (email: string, bytesMax: number) =>
-  refuse(email, 552, `5.3.4 message too large, the limit is ${bytesMax} bytes`);
+/** The sender of an envelope, and one of its recipients. */
+interface EnvelopeEntry {
+  readonly from: string;
+  readonly to: string;
+}
 
 /** Resolves a recipient, and checks the size of the message, if it is known, and the rate. */
 async function admitRecipient(
   env: Env,
-  to: string,
-  from: string,
+  entry: EnvelopeEntry,
   sizeBytes: number | null,
   source: 'replica' | 'primary' = 'replica',
 ): Promise<Result<Recipient, RecipientReply>> {
+  const { from, to } = entry;
   try {
     const found = await resolveRecipient(env, to, from, source);
     if (!found.ok) return found;
     const { email, messageBytesMax, isConfirmed } = found.value;
     if (sizeBytes !== null && sizeBytes > messageBytesMax)
-      return isConfirmed
-        ? err(tooLarge(email, messageBytesMax))
-        : await admitRecipient(env, to, from, sizeBytes, 'primary');
+      return isConfirmed ? err(tooLarge(found.value)) : await admitRecipient(env, entry, sizeBytes, 'primary');
     if (await isWithinRate(env, found.value)) return found;
-    return err(refuse(email, 450, '4.2.1 mailbox receives too much mail, try again later'));
+    return err(toReply(email, 450, '4.2.1 mailbox receives too much mail, try again later'));
   } catch (error) {
     logError('recipient_resolve_failed', error);
-    return err(refuse(to.slice(0, 320), 451, OUR_FAULT));
+    return err(toReply(to.slice(0, 320), 451, OUR_FAULT));
   }
 }
 
@@ -100,33 +100,37 @@ async function isWithinRate(env: Env, recipient: Recipient): Promise<boolean> {
   return (await env.RATE_LIMIT_INBOUND.limit({ key: recipient.userId })).success;
 }
 
-/** Accepts a message. @returns a reply for each recipient of the envelope, in the same order. */
+/**
+ * Accepts a message.
+ * @param given origin and verdicts of mail that was sent here. Default: mail from outside, without verdicts.
+ * @returns a reply for each recipient of the envelope, in the same order.
+ */
 export async function acceptMessage(
   env: Env,
   envelope: Envelope,
   source: RawSource,
-  origin: IncomingMessage['origin'] = 'smtp',
-  verdicts: string | null = null,
+  given: Partial<Pick<Arrival, 'origin' | 'verdicts'>> = {},
 ): Promise<RecipientReply[]> {
+  const { origin = 'smtp', verdicts = null } = given;
   const replies = new Map<number, RecipientReply>();
   const targets: (Recipient & { readonly at: number })[] = [];
   for (const [at, to] of envelope.to.entries()) {
     if (at >= RECIPIENTS_PER_MESSAGE_MAX) {
-      replies.set(at, refuse(to, 452, TOO_MANY_RECIPIENTS));
+      replies.set(at, toReply(to, 452, TOO_MANY_RECIPIENTS));
       continue;
     }
-    const found = await admitRecipient(env, to, envelope.from, source.sizeBytes);
+    const found = await admitRecipient(env, { from: envelope.from, to }, source.sizeBytes);
     if (!found.ok) replies.set(at, found.error);
     else targets.push({ ...found.value, at });
   }
   if (targets.length > 0) {
-    const taken = await takeMessage(env, envelope, source, targets, { origin, verdicts });
+    const accepted = await acceptForAll(env, { envelope, origin, verdicts }, source, targets);
     for (const [n, target] of targets.entries())
-      replies.set(target.at, taken[n] ?? refuse(target.email, 451, OUR_FAULT));
+      replies.set(target.at, accepted[n] ?? toReply(target.email, 451, OUR_FAULT));
   } else {
     await source.body.cancel().catch(() => {});
   }
-  const ordered = envelope.to.map((to, at) => replies.get(at) ?? refuse(to, 451, OUR_FAULT));
+  const ordered = envelope.to.map((to, at) => replies.get(at) ?? toReply(to, 451, OUR_FAULT));
   await recordRefusals(env.DIRECTORY, ordered).catch((error: unknown) => logError('refusals_record_failed', error));
   for (const { smtp_code: code } of ordered)
     countOperation(env, 'mail_in', code === 250 ? 'ok' : code < 500 ? 'failed' : 'refused', 0);
@@ -139,26 +143,37 @@ export async function acceptMessage(
   return ordered;
 }
 
+/** A message that arrived, and what is known of it before it is accepted. */
 interface Arrival {
+  readonly envelope: Envelope;
   readonly origin: IncomingMessage['origin'];
-  readonly verdicts: string | null;
+  readonly verdicts: IncomingMessage['verdicts'];
+  readonly stored: ArrivedRaw;
 }
 
-const toIncomingKey = ({ userId }: Recipient): string => `${userPrefix(userId)}in/${crypto.randomUUID()}`;
+/** A recipient, and the R2 key of its copy of the raw message. */
+type Target = Recipient & { readonly key: string };
+
+const toTarget = (recipient: Recipient): Target => ({
+  ...recipient,
+  key: `${userPrefix(recipient.userId)}in/${crypto.randomUUID()}`,
+});
 
 /** Stores the raw message for the first recipient while it arrives, then copies it for the others. */
-async function takeMessage(
+async function acceptForAll(
   env: Env,
-  envelope: Envelope,
+  arriving: Omit<Arrival, 'stored'>,
   source: RawSource,
-  targets: readonly Recipient[],
-  arrival: Arrival,
+  recipients: readonly Recipient[],
 ): Promise<RecipientReply[]> {
-  const keys = targets.map(toIncomingKey);
-  const everyone = (code: number, detail: string) => targets.map((target) => refuse(target.email, code, detail));
+  const { envelope } = arriving;
+  const targets = recipients.map(toTarget);
+  const firstKey = targets[0]?.key ?? '';
+  const removeRaw = () => removeBlob(env, firstKey);
+  const everyone = (code: number, detail: string) => targets.map((target) => toReply(target.email, code, detail));
   let stored: StoredRaw;
   try {
-    const outcome = await storeSource(env, keys[0] ?? '', source);
+    const outcome = await storeSource(env, firstKey, source);
     if (outcome === 'too_large') return everyone(552, '5.3.4 message too large');
     stored = outcome;
   } catch (error) {
@@ -167,28 +182,31 @@ async function takeMessage(
   }
   const refusal = decideHeader(stored.head.toString('latin1'), stored.sizeBytes);
   if (refusal) {
-    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
+    await removeRaw();
     return everyone(refusal.smtpCode, refusal.detail);
   }
-  const { judged, client } = await checkDmarcPolicy(env, envelope, stored, keys[0] ?? '');
+  const { judged, client } = await checkDmarcPolicy(env, envelope, stored, firstKey);
   if (judged === 'refuse') {
-    await deleteBlobs(env, keys.slice(0, 1)).catch((error: unknown) => logError('raw_delete_failed', error));
+    await removeRaw();
     return everyone(550, '5.7.26 DMARC failed and the domain in From requests rejection');
   }
-  const verdicts = arrival.verdicts ?? judged;
+  let measured: Promise<number> | undefined;
+  const fileBytes = () => (measured ??= sumFileBytes(env, firstKey, stored.sizeBytes));
+  const arrival = {
+    ...arriving,
+    envelope: { ...envelope, ...client },
+    verdicts: arriving.verdicts ?? judged,
+    stored: { ...stored, fileBytes },
+  };
   const replies: RecipientReply[] = [];
   // The first recipient comes last, because its bytes are the source of the copies and may be processed once its row is written.
-  for (let at = targets.length - 1; at >= 0; at--) {
-    const target = targets[at];
-    const key = keys[at];
-    if (!target || !key) continue;
-    const copy = at === 0 ? null : { from: keys[0] ?? '', sizeBytes: stored.sizeBytes };
-    replies.unshift(
-      await takeFor(env, { ...envelope, ...client }, stored, target, key, copy, { ...arrival, verdicts }),
-    );
-  }
+  for (const target of targets.toReversed())
+    replies.unshift(await acceptForOne(env, arrival, target, target.key === firstKey ? null : firstKey));
   return replies;
 }
+
+const removeBlob = (env: Env, key: string): Promise<void> =>
+  deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_delete_failed', error));
 
 /**
  * Maximum size of a message that is authenticated at acceptance. A larger one is authenticated when it is processed; if DMARC fails
@@ -252,58 +270,45 @@ async function storeSource(env: Env, key: string, source: RawSource): Promise<St
   return storeRawBytes(env, key, Buffer.concat(chunks));
 }
 
-async function takeFor(
+/** @param copyFrom R2 key of the bytes to copy; null if they are at the target's key already. */
+async function acceptForOne(
   env: Env,
-  envelope: Envelope,
-  stored: StoredRaw,
-  target: Recipient,
-  key: string,
-  copy: { readonly from: string; readonly sizeBytes: number } | null,
   arrival: Arrival,
+  target: Target,
+  copyFrom: string | null,
 ): Promise<RecipientReply> {
-  const removeRaw = () => deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_delete_failed', error));
+  const { email, key } = target;
   try {
-    if (copy) await copyRaw(env, copy.from, key, copy.sizeBytes);
-    const offered = await offer(env, envelope, stored, target, key, arrival);
-    if (offered === 'unproven') return await takeConfirmed(env, envelope, stored, target, key, arrival);
-    if (offered !== 'accepted') await removeRaw();
-    return offered === 'accepted' || offered === 'duplicate' ? refuse(target.email, 250, '2.0.0 accepted') : offered;
+    if (copyFrom !== null) await copyRaw(env, copyFrom, key, arrival.stored.sizeBytes);
+    const offered = await offer(env, arrival, target);
+    if (offered === 'unproven') return await acceptForConfirmed(env, arrival, target);
+    if (offered !== 'accepted') await removeBlob(env, key);
+    return offered === 'accepted' || offered === 'duplicate' ? toReply(email, 250, '2.0.0 accepted') : offered;
   } catch (error) {
     // The row may have been written although its answer was lost, so the raw bytes stay. A retry is then recognised as a duplicate.
     logError('incoming_insert_failed', error);
-    return refuse(target.email, 451, OUR_FAULT);
+    return toReply(email, 451, OUR_FAULT);
   }
 }
 
 /** Asks the primary who receives the message, because the mailbox that a replica named refused it. Moves the bytes there. */
-async function takeConfirmed(
-  env: Env,
-  envelope: Envelope,
-  stored: StoredRaw,
-  { email }: Recipient,
-  key: string,
-  arrival: Arrival,
-): Promise<RecipientReply> {
-  const found = await admitRecipient(env, email, envelope.from, stored.sizeBytes, 'primary');
-  const copy = { from: key, sizeBytes: stored.sizeBytes };
-  const reply = found.ok
-    ? await takeFor(env, envelope, stored, found.value, toIncomingKey(found.value), copy, arrival)
-    : found.error;
-  await deleteBlobs(env, [key]).catch((error: unknown) => logError('raw_delete_failed', error));
+async function acceptForConfirmed(env: Env, arrival: Arrival, { email, key }: Target): Promise<RecipientReply> {
+  const entry = { from: arrival.envelope.from, to: email };
+  const found = await admitRecipient(env, entry, arrival.stored.sizeBytes, 'primary');
+  const reply = found.ok ? await acceptForOne(env, arrival, toTarget(found.value), key) : found.error;
+  await removeBlob(env, key);
   return reply;
 }
 
 /** @returns `unproven` for a refusal that the primary has to confirm. @throws if the mailbox cannot be reached. */
 async function offer(
   env: Env,
-  envelope: Envelope,
-  stored: StoredRaw,
-  target: Recipient,
-  key: string,
-  { origin, verdicts }: Arrival,
+  { envelope, stored, origin, verdicts }: Arrival,
+  target: Target,
 ): Promise<RecipientReply | 'accepted' | 'duplicate' | 'unproven'> {
-  const { email, deliveredTo, userId, messageBytesMax, isConfirmed } = target;
-  if (stored.sizeBytes > messageBytesMax) return isConfirmed ? tooLarge(email, messageBytesMax) : 'unproven';
+  const { email, deliveredTo, userId, isConfirmed, key } = target;
+  const excess = await judgeSize(stored, target);
+  if (excess) return isConfirmed ? excess : 'unproven';
   const message = {
     incomingId: crypto.randomUUID(),
     contentKey: toContentKey(stored, envelope.from, email),
@@ -323,8 +328,8 @@ async function offer(
     await noteMaskedArrival(env, target);
     return outcome.value.duplicate ? 'duplicate' : 'accepted';
   }
-  if (outcome.error.kind === 'over_quota') return refuse(email, 452, '4.2.2 mailbox full');
-  return isConfirmed ? refuse(email, 550, '5.1.1 no such mailbox') : 'unproven';
+  if (outcome.error.kind === 'over_quota') return toReply(email, 452, '4.2.2 mailbox full');
+  return isConfirmed ? toReply(email, 550, '5.1.1 no such mailbox') : 'unproven';
 }
 
 async function copyRaw(env: Env, from: string, to: string, sizeBytes: number): Promise<void> {

@@ -5,7 +5,7 @@ import { acceptMessage } from './accept-message.ts';
  * Handles a message. A permanent reply calls `setReject`, which bounces the message.
  * @throws on a 4xx reply, so that the sender retries.
  */
-export async function receiveEmail(message: ForwardableEmailMessage, env: Env, _ctx: ExecutionContext): Promise<void> {
+export async function receiveEmail(message: ForwardableEmailMessage, env: Env): Promise<void> {
   const [reply] = await acceptMessage(
     env,
     {

@@ -1,5 +1,4 @@
 /** Resolves an envelope recipient to a mailbox (domain aliases, `+tags`, wildcards, catch-all), or to the reply that refuses it. */
-
 import { refuseIfAnyLost } from '../../../shared/collectors/owner-store.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
@@ -31,6 +30,8 @@ export interface Recipient {
   readonly userId: string;
   /** Maximum size of the raw message. */
   readonly messageBytesMax: number;
+  /** Maximum size of all files of the message together, decoded. */
+  readonly fileBytesMax: number;
   /**
    * Whether the primary of DIRECTORY said so. If not, a replica did: the mailbox must prove that the account still has the
    * address, and a refusal counts only if the primary confirms it.
@@ -44,7 +45,8 @@ export interface Recipient {
 const MESSAGE_OVERHEAD_BYTES = 2 * 1024 * 1024;
 const OPERATOR_ACCOUNT = { userId: 'operator', accountType: 'business', limitBytes: 1024 ** 3 };
 
-export const refuse = (email: string, smtp_code: number, detail: string): RecipientReply => ({
+/** Makes a reply to the SMTP client: acceptance (250) or refusal. */
+export const toReply = (email: string, smtp_code: number, detail: string): RecipientReply => ({
   email,
   smtp_code,
   detail,
@@ -74,38 +76,41 @@ export async function resolveRecipient(
   const isBare = /^postmaster$/i.test(text.trim());
   if (isBare && domains.length === 0) return ok(await resolveOperator(env, readTransportSettings(env).hostname));
   const path = parseMailPath(isBare ? `postmaster@${domains[0]}` : text.trim());
-  if (!path) return err(refuse(text.slice(0, 320), 553, '5.1.3 invalid address'));
+  if (!path) return err(toReply(text.slice(0, 320), 553, '5.1.3 invalid address'));
   const email = path.email.toLowerCase();
   const returned = readReturnPath(path, createClock(env)(), readReturnPathSigners(env));
   const isReport = returned !== null && returned !== false && from === '';
   if (source === 'replica' && (returned === null || isReport)) {
     const near = await findInReplica(env, path, returned ? [returned.owner] : listExactReceivers(path));
-    if (near && isOpen(near.masked, createClock(env)())) return ok(toRecipient(env, email, near.email, near, false));
+    if (near && isOpen(near.masked, createClock(env)()))
+      return ok(toRecipient(env, { email, deliveredTo: near.email, isConfirmed: false }, near));
   }
   const main = await findMainDomain(env, path.domain);
   if (main === null) {
     await refuseIfAnyLost(env, [0]);
-    return err(refuse(email, 550, '5.7.1 relaying denied'));
+    return err(toReply(email, 550, '5.7.1 relaying denied'));
   }
-  if (returned === false) return err(refuse(email, 550, '5.7.1 return path invalid or expired'));
-  if (returned && from !== '') return err(refuse(email, 550, '5.7.1 this address accepts delivery reports only'));
+  if (returned === false) return err(toReply(email, 550, '5.7.1 return path invalid or expired'));
+  if (returned && from !== '') return err(toReply(email, 550, '5.7.1 this address accepts delivery reports only'));
   const operator = OPERATOR_NAMES.test(path.local) ? settingsOf(env).POSTMASTER_ADDRESS.toLowerCase() : '';
   const receivers = returned ? [returned.owner] : listReceivers(path, main);
   const emails = operator === '' ? receivers : [email, `${path.local}@${main}`.toLowerCase(), operator, ...receivers];
   const receiver = await findRecipient(env, emails);
-  const noMailbox = refuse(email, 550, '5.1.1 no such mailbox');
+  const noMailbox = toReply(email, 550, '5.1.1 no such mailbox');
   if (receiver && !isOpen(receiver.masked, createClock(env)())) return err(noMailbox);
   const match = receiver ?? (await findCatchAll(env, main));
   if (!match && OPERATOR_NAMES.test(path.local)) {
     return ok(await openOperatorMailbox(env, email));
   }
   if (!match) return err(noMailbox);
-  return ok(toRecipient(env, email, receiver?.email ?? email, { masked: null, ...match }, true));
+  const address = { email, deliveredTo: receiver?.email ?? email, isConfirmed: true };
+  return ok(toRecipient(env, address, { masked: null, ...match }));
 }
 
 async function openOperatorMailbox(env: Env, email: string): Promise<Recipient> {
   await openMailbox(env, OPERATOR_MAILBOX).createMailbox(OPERATOR_ACCOUNT);
-  const operatorMailbox = { userId: OPERATOR_MAILBOX, messageBytesMax: MESSAGE_OVERHEAD_BYTES };
+  const sizes = { messageBytesMax: MESSAGE_OVERHEAD_BYTES, fileBytesMax: MESSAGE_OVERHEAD_BYTES };
+  const operatorMailbox = { userId: OPERATOR_MAILBOX, ...sizes };
   return { email, deliveredTo: email, ...operatorMailbox, isConfirmed: true, masked: null };
 }
 
@@ -114,7 +119,9 @@ async function resolveOperator(env: Env, hostname: string): Promise<Recipient> {
   const address = settingsOf(env).POSTMASTER_ADDRESS.toLowerCase();
   const found = address === '' ? null : await findRecipient(env, [address]);
   const email = `postmaster@${hostname}`;
-  return found ? toRecipient(env, email, found.email, found, true) : openOperatorMailbox(env, email);
+  return found
+    ? toRecipient(env, { email, deliveredTo: found.email, isConfirmed: true }, found)
+    : openOperatorMailbox(env, email);
 }
 
 /**
@@ -130,12 +137,10 @@ async function findInReplica(env: Env, path: MailPath, emails: readonly string[]
 
 function toRecipient(
   env: Env,
-  email: string,
-  deliveredTo: string,
+  address: Pick<Recipient, 'email' | 'deliveredTo' | 'isConfirmed'>,
   { userId, accountType, masked }: Omit<FoundRecipient, 'email'>,
-  isConfirmed: boolean,
 ): Recipient {
   const { attachmentBytes } = readLimits(env, accountType);
   const messageBytesMax = toBase64Size(attachmentBytes) + MESSAGE_OVERHEAD_BYTES;
-  return { email, deliveredTo, userId, messageBytesMax, isConfirmed, masked };
+  return { ...address, userId, messageBytesMax, fileBytesMax: attachmentBytes, masked };
 }

@@ -14,7 +14,7 @@ const propertiesSchema = z.strictObject({
     .string()
     .min(1)
     .max(100)
-    .regex(/^[^/]*$/, 'A name has no "/".')
+    .regex(/^[^/]*$/, 'must not contain "/"')
     .optional(),
   parentId: z.string().nullable().optional(),
   role: z.null().optional(),

@@ -16,7 +16,7 @@ const typesSchema = z.array(z.string().max(100)).max(100).nullable();
 const newSchema = z.strictObject({
   deviceClientId: z.string().min(1).max(1_000),
   url: z.string(),
-  keys: z.strictObject({ p256dh: z.string(), auth: z.string() }).refine(areKeys, 'Not keys of RFC 8291.').nullish(),
+  keys: z.strictObject({ p256dh: z.string(), auth: z.string() }).refine(areKeys, 'must be keys of RFC 8291').nullish(),
   expires: utcDateSchema.nullish(),
   types: typesSchema.optional(),
 });

@@ -22,7 +22,7 @@ const messageIdsSchema = z.array(z.string().max(1_000)).max(1_000);
 const dateSchema = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/)
-  .refine((text) => Number.isFinite(Date.parse(text)), 'Not a time.');
+  .refine((text) => Number.isFinite(Date.parse(text)), 'must be a time');
 
 /** Functions that write header values, by form. @throws ZodError if the value does not have the form. */
 const WRITERS: Readonly<Record<HeaderForm, (value: unknown) => string>> = {

@@ -14,7 +14,7 @@ export const intSchema = z.int().min(-UINT_MAX).max(UINT_MAX);
 export const utcDateSchema = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/)
-  .refine((text) => Number.isFinite(Date.parse(text)), 'Not a time.');
+  .refine((text) => Number.isFinite(Date.parse(text)), 'must be a time');
 export const accountArguments = { accountId: z.string() };
 
 /** Names of properties. Their number is limited, because each one may repeat a long header field. */

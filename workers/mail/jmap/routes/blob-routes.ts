@@ -89,6 +89,8 @@ async function openBody(
   return held.length > HELD_UPLOAD_BYTES_MAX ? null : { sizeBytes: held.length, source: [held] };
 }
 
+const blobParams = z.object({ account_id: z.string().max(255), blob_id: z.string().max(255) });
+
 function addDownload(api: OpenAPIHono<JsonApiEnv>, path: string, operationId: string): void {
   api.openapi(
     createRoute({
@@ -98,11 +100,7 @@ function addDownload(api: OpenAPIHono<JsonApiEnv>, path: string, operationId: st
       operationId,
       summary: 'JMAP: download a blob',
       request: {
-        params: z.object({
-          account_id: z.string().max(255),
-          blob_id: z.string().max(255),
-          name: z.string().max(2_000).optional(),
-        }),
+        params: path.endsWith('{name}') ? blobParams.extend({ name: z.string().max(2_000) }) : blobParams,
         query: z.strictObject({ type: z.string().max(200).optional() }),
       },
       responses: {
@@ -116,7 +114,8 @@ function addDownload(api: OpenAPIHono<JsonApiEnv>, path: string, operationId: st
     async (c) => {
       const caller = await requireMailClient(c);
       if (!caller.ok) return sendProblem(c, caller.error);
-      const { account_id, blob_id, name = '' } = c.req.valid('param');
+      const { account_id, blob_id } = c.req.valid('param');
+      const name = c.req.param('name') ?? '';
       if (account_id !== caller.value.userId) return sendProblem(c, NOT_FOUND);
       const blob = await openBlob(c.env, account_id, blob_id);
       if (!blob) return sendProblem(c, NOT_FOUND);

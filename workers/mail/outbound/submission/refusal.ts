@@ -1,5 +1,7 @@
 /** Makes the answer to a refused submission, and records each refused mail in the error queue. */
 import { randomUUID } from 'node:crypto';
+import type { NoMailbox } from '../../../../durable-objects/mail/contract/mailbox.ts';
+import type { SubmitError } from '../../../../durable-objects/mail/contract/outbox.ts';
 import { type Problem, problem } from '../../../shared/json/problem.ts';
 import type { ProblemCode } from '../../../shared/json/problem-codes/index.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
@@ -93,13 +95,17 @@ export function listRecipients(request: unknown): string[] {
   return emails.flatMap((email) => (typeof email === 'string' ? email : []));
 }
 
-export type SubmitFailure = { readonly kind: string; readonly retryAfterMs?: number };
+/** Why a submission fails: what the mailbox refuses, and the limit of the sender's domain. */
+export type SubmitFailure =
+  | SubmitError
+  | NoMailbox
+  | { readonly kind: 'domain_limited'; readonly retryAfterMs: number };
 
 export function toSubmitProblem(error: SubmitFailure, draftId: string | null = null): Problem {
   switch (error.kind) {
     case 'rate_limited':
     case 'domain_limited': {
-      const retryAfterSeconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
+      const retryAfterSeconds = Math.ceil(error.retryAfterMs / 1000);
       const kept = draftId === null ? '' : ` The message is kept as the draft ${draftId}.`;
       return error.kind === 'rate_limited'
         ? problem(
@@ -129,7 +135,10 @@ export function toSubmitProblem(error: SubmitFailure, draftId: string | null = n
       return problem(404, 'no_draft', 'Draft not found, or already sent.');
     case 'draft_changed':
       return problem(409, 'draft_changed', 'The draft was changed meanwhile. The message was not sent.');
-    default:
-      throw new Error(`unexpected submission error ${error.kind}`);
+    default: {
+      // `submitWithShare` repeats the first, and every mailbox has the folder Sent. Any other kind needs a case.
+      const { kind } = error satisfies { readonly kind: 'share_taken' | 'no_folder' };
+      throw new Error(`unexpected submission error ${kind}`);
+    }
   }
 }

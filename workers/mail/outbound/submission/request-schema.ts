@@ -11,7 +11,7 @@ import { deliveryStateSchema } from '../../schemas/message.ts';
 const messageIdSchema = z
   .string()
   .max(998)
-  .regex(/^<[^<>\s\p{Cc}]+>$/u, 'A Message-ID in angle brackets.');
+  .regex(/^<[^<>\s\p{Cc}]+>$/u, 'must be a Message-ID in angle brackets');
 
 export const submitAddressSchema = z
   .strictObject({ name: lineSchema(256).optional(), email: lineSchema(320) })
@@ -26,7 +26,7 @@ const fromSchema = z
 const contentIdSchema = z
   .string()
   .max(200)
-  .regex(/^[!-;=?-~]+$/, 'ASCII without spaces and angle brackets.')
+  .regex(/^[!-;=?-~]+$/, 'must be ASCII without spaces and angle brackets')
   .optional();
 
 const uploadedFileSchema = z.strictObject({

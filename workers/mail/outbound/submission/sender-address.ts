@@ -46,7 +46,7 @@ export async function decideFrom(
   const near = path && source === 'replica' ? await findExactly(env, sender, path) : null;
   const ownAddress = near ?? (path && (await findInPrimary(env, sender, path)));
   if (path && ownAddress !== null) return ok({ name: from.name ?? sender.name, email: path.email, ownAddress });
-  const errors = [{ path: 'from.email', message: 'Use one of your own addresses.' }];
+  const errors = [{ path: 'from.email', message: 'must be one of your own addresses' }];
   return err(problem(400, 'foreign_sender', 'From is not one of your addresses.', { errors }));
 }
 

@@ -54,7 +54,7 @@ export const toContent = (request: SubmitRequest, recipients: ReturnType<typeof 
 
 /** Sender and files of a message, in addition to its content. */
 export interface Parts {
-  readonly from: { readonly name: string; readonly email: string };
+  readonly from: MailAddress;
   readonly files: readonly FoundFile[];
 }
 

@@ -4,9 +4,9 @@
  */
 
 import { createHash } from 'node:crypto';
+import type { ParsedMessage } from '../../../../durable-objects/mail/contract/delivered-message.ts';
 import type { Idempotency } from '../../../../durable-objects/mail/contract/drafts.ts';
-import type { DomainHour, Submitted } from '../../../../durable-objects/mail/contract/outbox.ts';
-
+import type { DomainHour, Submission, Submitted } from '../../../../durable-objects/mail/contract/outbox.ts';
 import { type Problem, problem } from '../../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { createClock } from '../../../shared/settings/clock.ts';
@@ -21,7 +21,7 @@ import { type ValidRecipients, validateAddresses, validateFiles } from '../../do
 import { createPutPart } from '../../inbound/process/delivery.ts';
 import { toBadRequest } from '../../schemas/errors.ts';
 import type { ComposedMessage } from '../compose-message.ts';
-import { type FoundFile, findFiles } from './attached-files.ts';
+import { findFiles } from './attached-files.ts';
 import { fillFromDraft } from './draft-content.ts';
 import { keepAsDraft } from './keep-as-draft.ts';
 import {
@@ -127,22 +127,21 @@ async function submit(
   const tooLarge = await findSizeFault(env, toSized(parts, recipients, composed));
   if (tooLarge) return err(toFaultProblem([tooLarge.fault]));
   const idempotency = options.idempotencyKey === null ? null : { key: options.idempotencyKey, requestSha256 };
-  const accepted = { idempotency, draftRevision, ...parts, recipients, making, composed };
+  const accepted = { request, content, idempotency, draftRevision, ...parts, recipients, making, composed };
   const room = await reserveRoom(env, sender.userId, before.value, recipients.paths.length);
-  const submitted = room.ok
-    ? await send(env, sender, request, content, { ...accepted, domainHour: room.value }, options)
-    : room;
+  const submitted = room.ok ? await send(env, sender, { ...accepted, domainHour: room.value }, options) : room;
   if (submitted.ok) return submitted;
   const { error } = submitted;
   if (!isSendLimit(error)) return err(toSubmitProblem(error));
   return err(toSubmitProblem(error, await keepAsDraft(env, sender.userId, request, files.value, idempotency)));
 }
 
-interface Accepted {
+/** A message that passed all checks, and its room within the limits. */
+interface Accepted extends Parts {
+  readonly request: SubmitRequest;
+  readonly content: Content;
   readonly idempotency: Idempotency | null;
   readonly draftRevision: number | null;
-  readonly from: { readonly name: string; readonly email: string };
-  readonly files: readonly FoundFile[];
   readonly recipients: ValidRecipients;
   readonly domainHour: DomainHour;
   readonly making: Making;
@@ -157,68 +156,27 @@ const toSized = ({ from, files }: Parts, { paths }: ValidRecipients, { sizeBytes
   encodedFileBytes: files.reduce((sum, file) => sum + toBase64Size(file.sizeBytes), 0),
 });
 
+/** Stores what the mailbox refers to, and submits the message. */
 async function send(
   env: Env,
   sender: Sender,
-  request: SubmitRequest,
-  content: Content,
   accepted: Accepted,
   { waitUntil }: SubmitOptions,
 ): Promise<Result<Submitted, SubmitFailure>> {
-  const { from, recipients, making } = accepted;
-  const { outboxId, messageId, now } = making;
+  const { request, making } = accepted;
+  const { outboxId, now } = making;
   const settings = readTransportSettings(env);
   const prefix = `${userPrefix(sender.userId)}sent/${outboxId}/`;
+  const rawKey = `${prefix}raw`;
   const written: string[] = [];
   const put = createPutPart(env, written);
   try {
-    const parsed = await toSentCopy(content, accepted, { ...making, prefix, put, env });
-    const raw = await storeComposed(env, accepted.composed, `${prefix}raw`, parsed);
-    written.push(`${prefix}raw`);
+    const parsed = await toSentCopy(accepted.content, accepted, { ...making, prefix, put, env });
+    const raw = await storeComposed(env, accepted.composed, rawKey, parsed);
+    written.push(rawKey);
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);
-    const outcome = await submitWithShare(env, sender.userId, {
-      domainHour: accepted.domainHour,
-      limits: settings.sendLimits,
-      draftId: request.draft_id ?? null,
-      draftRevision: accepted.draftRevision,
-      forwardOf: request.forward_of ?? null,
-      attachmentIds: (request.attachments ?? []).flatMap((file) =>
-        'attachment_id' in file ? [file.attachment_id] : [],
-      ),
-      idempotency: accepted.idempotency,
-      outbox: {
-        outboxId,
-        kind: 'message',
-        headerMessageId: messageId,
-        rawKey: `${prefix}raw`,
-        ownsRaw: false,
-        sizeBytes: raw.sizeBytes,
-        bodyHash: raw.bodyHash,
-        isEightBit: raw.isEightBit,
-        envelopeFrom: from.email,
-        recipients: recipients.paths.map(({ email, domain }) => ({ email, domain })),
-        holdUntil,
-      },
-      sentCopy: {
-        deliveryKey: `sent:${outboxId}`,
-        rawKey: `${prefix}raw`,
-        rawSha256: raw.sha256,
-        sizeBytes: raw.sizeBytes,
-        receivedAt: now,
-        origin: 'sent',
-        folder: 'sent',
-        isRead: true,
-        isFlagged: false,
-        labels: [],
-        parsed,
-        envelopeFrom: from.email,
-        envelopeTo: null,
-        spam: null,
-        authentication: null,
-        applyRules: false,
-        enforceQuota: false,
-      },
-    });
+    const submission = toSubmission(accepted, { rawKey, raw, parsed, holdUntil, limits: settings.sendLimits });
+    const outcome = await submitWithShare(env, sender.userId, submission);
     if (!outcome.ok || outcome.value.duplicate) await deleteBlobs(env, written);
     if (!outcome.ok) return outcome;
     if (!outcome.value.duplicate) {
@@ -228,7 +186,7 @@ async function send(
     }
     logInfo('submission_accepted', {
       outbox_id: outboxId,
-      recipients: recipients.paths.length,
+      recipients: submission.outbox.recipients.length,
       size_bytes: raw.sizeBytes,
     });
     return ok(outcome.value);
@@ -237,6 +195,63 @@ async function send(
     logError('submission_failed', error, { outbox_id: outboxId });
     throw error;
   }
+}
+
+interface Stored {
+  readonly rawKey: string;
+  readonly raw: Awaited<ReturnType<typeof storeComposed>>;
+  readonly parsed: ParsedMessage;
+  readonly holdUntil: number;
+  readonly limits: Submission['limits'];
+}
+
+/** The arguments of the mailbox's transaction. */
+function toSubmission(
+  { request, making, from, recipients, domainHour, draftRevision, idempotency }: Accepted,
+  { rawKey, raw, parsed, holdUntil, limits }: Stored,
+): Submission {
+  const { outboxId, messageId, now } = making;
+  return {
+    domainHour,
+    limits,
+    draftId: request.draft_id ?? null,
+    draftRevision,
+    forwardOf: request.forward_of ?? null,
+    attachmentIds: (request.attachments ?? []).flatMap((file) => ('attachment_id' in file ? [file.attachment_id] : [])),
+    idempotency,
+    outbox: {
+      outboxId,
+      kind: 'message',
+      headerMessageId: messageId,
+      rawKey,
+      ownsRaw: false,
+      sizeBytes: raw.sizeBytes,
+      bodyHash: raw.bodyHash,
+      isEightBit: raw.isEightBit,
+      envelopeFrom: from.email,
+      recipients: recipients.paths.map(({ email, domain }) => ({ email, domain })),
+      holdUntil,
+    },
+    sentCopy: {
+      deliveryKey: `sent:${outboxId}`,
+      rawKey,
+      rawSha256: raw.sha256,
+      sizeBytes: raw.sizeBytes,
+      receivedAt: now,
+      origin: 'sent',
+      folder: 'sent',
+      isRead: true,
+      isFlagged: false,
+      labels: [],
+      parsed,
+      envelopeFrom: from.email,
+      envelopeTo: null,
+      spam: null,
+      authentication: null,
+      applyRules: false,
+      enforceQuota: false,
+    },
+  };
 }
 
 function decideHold(sendAt: string | undefined, now: number, holdMs: number): number {

@@ -45,7 +45,7 @@ export const SHARED_CODES = {
   operator_only: {
     statuses: [403],
     meaning: 'Only an operator may call this route.',
-    action: 'Use the root token or a token with the scope `admin`.',
+    action: 'Log in as an operator, or use the root token or a token with the scope `admin`.',
   },
   root_only: {
     statuses: [403],

@@ -17,10 +17,9 @@ import type {
   StoredVersion,
   VersionFacts,
 } from '../model/contract.ts';
-import { NO_LOCK } from '../model/versions.ts';
 import { runBatch } from '../store/database.ts';
 import { attributeStatements, lockStatements } from '../store/version-store.ts';
-import { commitVersion } from './commit.ts';
+import { commitVersion, toAttributeFacts } from './commit.ts';
 import { hintEvents, toNewEvent } from './events.ts';
 import { putObject, toPutError } from './put-object.ts';
 import { readVersion } from './reading.ts';
@@ -36,14 +35,12 @@ export async function copyObject(
   context: EngineContext,
   request: CopyRequest,
 ): Promise<Proven<VersionFacts, PutError<never> | ReadError>> {
-  const { bucket, name, source, checksum, metadata, tags, acl, lock = NO_LOCK, keepsParts } = request;
+  const { bucket, name, source, checksum, keepsParts } = request;
+  const attributes = toAttributeFacts(request);
   const target = {
     bucket,
     name,
-    metadata,
-    tags,
-    acl,
-    lock,
+    ...attributes,
     ...(request.condition ? { condition: request.condition } : {}),
   };
   const shard = bucket.placement.shards[slotOf(name)];
@@ -66,10 +63,7 @@ export async function copyObject(
       checksums,
       checksumType,
       partCount: keepsParts ? source.partCount : null,
-      metadata,
-      tags,
-      acl,
-      lock,
+      ...attributes,
     },
     data: { kind: 'reference', source },
     event: 'ObjectCreated:Copy',

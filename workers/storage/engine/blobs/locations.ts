@@ -59,8 +59,8 @@ export async function settleCopies(
       }) ?? null,
   );
   context.waitUntil(Promise.all(writes));
-  const patience = { leftMs: context.limits.lateLocationMs };
-  const locations = await settleQuorum(context.locations, writes, context.quorum, patience);
+  const { lateLocationMs } = context.limits;
+  const { held: locations } = await settleQuorum(context.locations, writes, context.quorum, lateLocationMs);
   const missing = allLocations(context) & ~locations;
   const failed = outcomes.findIndex((_, location) => (missing >> location) & 1);
   if (countLocations(locations) < context.quorum) return err(at(outcomes, failed));

@@ -13,6 +13,7 @@ import type {
   PutRequest,
   RenewedBucket,
   StoredVersion,
+  VersionAttributes,
 } from './versions.ts';
 
 export interface PartFacts {
@@ -35,13 +36,9 @@ export interface UploadFacts {
   readonly checksumType: 'FULL_OBJECT' | 'COMPOSITE' | null;
 }
 
-export interface CreateUploadRequest {
+export interface CreateUploadRequest extends VersionAttributes {
   readonly bucket: Bucket;
   readonly name: string;
-  readonly metadata: ObjectMetadata;
-  readonly tags?: Readonly<Record<string, string>> | null;
-  readonly acl?: string | null;
-  readonly lock?: ObjectLock;
   readonly checksumAlgorithm?: ChecksumAlgorithm | null;
   readonly checksumType?: 'FULL_OBJECT' | 'COMPOSITE' | null;
 }

@@ -204,6 +204,7 @@ export interface Verdict {
 export interface VersionAttributes {
   readonly metadata: ObjectMetadata;
   readonly tags?: Readonly<Record<string, string>> | null;
+  /** The ACL document of the S3 API as text; null for an object that is private to its owner. */
   readonly acl?: string | null;
   readonly lock?: ObjectLock;
 }
@@ -313,14 +314,10 @@ export type LockChange =
   | (Omit<ObjectLock, 'isHeld'> & { readonly bypassesGovernance: boolean })
   | Pick<ObjectLock, 'isHeld'>;
 
-export interface CopyRequest {
+export interface CopyRequest extends VersionAttributes {
   readonly bucket: Bucket;
   readonly name: string;
   readonly source: StoredVersion;
-  readonly metadata: ObjectMetadata;
-  readonly tags: Readonly<Record<string, string>> | null;
-  readonly acl: string | null;
-  readonly lock?: ObjectLock;
   readonly condition?: Condition;
   /** Algorithm of a checksum that the copy must have. If the source lacks it, the bytes are read once. */
   readonly checksum?: ChecksumAlgorithm;

@@ -21,7 +21,7 @@ import {
   toGenerations,
   toUnavailable,
 } from './database.ts';
-import { LISTED, LOCK, listedColumns } from './version-sql.ts';
+import { fromListedJson, LISTED, LOCK, listedColumns, listedJson } from './version-sql.ts';
 
 /** How a shard finds a bucket: by its id, or by its name. By its name, it finds the newest one that is not sealed. */
 export type BucketKey = { readonly bucketId: string } | { readonly bucketName: string };
@@ -120,14 +120,12 @@ const hop = (next: string, slots: string | null) => `WITH RECURSIVE hop(name, ${
   )`;
 
 const COMMON_PREFIX = `CASE WHEN ${at('hop.name')} > 0
-  THEN CAST(${stem('hop.name')} || CAST(?5 AS BLOB) AS TEXT) END AS common_prefix`;
+  THEN CAST(${stem('hop.name')} || CAST(?5 AS BLOB) AS TEXT) END`;
 
 /**
  * Maximum number of names that one query examines. Names whose newest version is a delete marker are examined but not returned.
  */
 const HOPS_MAX = 10_000;
-
-const HOPPED = `CAST(hop.name AS TEXT) AS name, ${listedColumns('hop')} FROM hop`;
 
 /**
  * SQL of a listing without a delimiter. A bucket that was never versioned has one row per name, so its listing is a scan of the
@@ -136,10 +134,10 @@ const HOPPED = `CAST(hop.name AS TEXT) AS name, ${listedColumns('hop')} FROM hop
 const flatSql = (slots: string | null): string => {
   const isPlain = `(SELECT b.versioning = 'never' FROM bucket b WHERE ${BY_ID})`;
   return `${hop(NEXT, slots).replaceAll(BUCKET, `CASE WHEN NOT ${isPlain} THEN ${BUCKET} END`)}
-    SELECT * FROM (SELECT NULL AS common_prefix, CAST(v.name AS TEXT) AS name, ${listedColumns('v')} FROM version v
+    SELECT * FROM (SELECT ${listedJson('v')} FROM version v
       WHERE v.bucket = CASE WHEN ${isPlain} THEN ${BUCKET} END AND v.name ${FIRST} AND v.name < ${END} ${inSlots('v', slots, '?8')}
       ORDER BY v.bucket, v.name, v.ord LIMIT ?7)
-    UNION ALL SELECT NULL, ${HOPPED}`;
+    UNION ALL SELECT ${listedJson('hop')} FROM hop`;
 };
 
 /**
@@ -151,7 +149,7 @@ export async function selectObjects(context: EngineContext, shard: number, query
   const sql =
     delimiter === ''
       ? flatSql(only)
-      : `${hop(nextAfter('hop.is_marker = 0'), only)} SELECT ${COMMON_PREFIX}, ${HOPPED}`;
+      : `${hop(nextAfter('hop.is_marker = 0'), only)} SELECT ${listedJson('hop', COMMON_PREFIX)} FROM hop`;
   const successor = delimiter === '' ? null : nameAfterPrefix(delimiter);
   const rows: Row[] = [];
   let [from, hops, first]: [string, number, ShardPage | null] = [query.from, limit, null];
@@ -162,9 +160,10 @@ export async function selectObjects(context: EngineContext, shard: number, query
     first ??= page.value;
     const isSame = first.bucketId === page.value.bucketId && first.slots === page.value.slots;
     if (!isSame) return await selectObjects(context, shard, query);
-    for (const row of page.value.rows) if (row.is_marker === 0) rows.push(row);
-    const last = page.value.rows.at(-1);
-    if (rows.length >= limit || page.value.rows.length < hops || !last) {
+    const hopped = fromListedJson(page.value.rows);
+    for (const row of hopped) if (row.is_marker === 0) rows.push(row);
+    const last = hopped.at(-1);
+    if (rows.length >= limit || hopped.length < hops || !last) {
       return ok({ ...first, rows: rows.slice(0, limit) });
     }
     const next =
@@ -231,7 +230,7 @@ export function selectVersions(
     shard,
     bucket,
     `${hop(nextAfter('true'), only).replace('?7', '?7 + 1')}
-     SELECT ${COMMON_PREFIX}, CAST(hop.name AS TEXT) AS name, ${isLatest('hop.name')}, ${listedColumns('v')}
+     SELECT ${COMMON_PREFIX} AS common_prefix, CAST(hop.name AS TEXT) AS name, ${isLatest('hop.name')}, ${listedColumns('v')}
      FROM hop LEFT JOIN version v ON ${at('hop.name')} = 0 AND v.bucket = ${BUCKET} AND v.name = hop.name
        AND v.ord > CASE WHEN hop.name = CAST(?3 AS BLOB) THEN COALESCE(unhex(?9), x'') ELSE x'' END
      WHERE ${at('hop.name')} > 0 OR v.ord IS NOT NULL LIMIT ?7`,

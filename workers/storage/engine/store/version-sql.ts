@@ -23,6 +23,20 @@ export const listedColumns = (from: string, lock?: typeof LOCK): string =>
     .flat()
     .join(', ');
 
+/**
+ * SQL of one JSON object with the columns from which a `ListedVersion` is made, because D1 converts each value of each row.
+ * `fromListedJson` reads it.
+ * @param from alias of the row. @param commonPrefix SQL of the column `common_prefix`.
+ */
+export const listedJson = (from: string, commonPrefix = 'NULL'): string =>
+  `json_object('common_prefix', ${commonPrefix}, 'name', CAST(${from}.name AS TEXT), ${LISTED.map(
+    (name) => `'${name}', ${name === 'ord' ? `hex(${from}.ord)` : `${from}.${name}`}`,
+  ).join(', ')}) AS listed`;
+
+/** Reads rows of `listedJson`. */
+export const fromListedJson = (rows: readonly Row[]): Row[] =>
+  JSON.parse(`[${rows.map(({ listed }) => listed).join(',')}]`) as Row[];
+
 const NO_METADATA: ObjectMetadata = { headers: {}, user: {}, ownerId: null };
 
 /** Returns a parser of a JSON column. It caches the last text, because rows of one listing often have the same one. */

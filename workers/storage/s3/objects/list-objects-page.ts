@@ -7,7 +7,6 @@ import { toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext } from '../protocol/operation.ts';
 import { element, escapeXml, type XmlNode } from '../protocol/xml.ts';
 import type { ListingParameters } from './list-parameters.ts';
-import { quoteEtag } from './object-headers.ts';
 
 /** A request for one page of a listing. */
 export interface PageRequest extends Pick<ListingParameters, 'prefix' | 'delimiter' | 'limit'> {
@@ -59,7 +58,7 @@ export function toObjectXml(version: ListedVersion, withOwner: boolean): string 
   const { checksums, checksumType, etag, modifiedAt, size } = version;
   const algorithm = CHECKSUM_ALGORITHMS.find((name) => checksums[name] !== undefined);
   const type = `<ChecksumType>${checksumType ?? 'FULL_OBJECT'}</ChecksumType>`;
-  return `<LastModified>${new Date(modifiedAt).toISOString()}</LastModified><ETag>${escapeXml(quoteEtag(etag))}</ETag>${
+  return `<LastModified>${new Date(modifiedAt).toISOString()}</LastModified><ETag>&quot;${escapeXml(etag)}&quot;</ETag>${
     algorithm === undefined ? '' : `<ChecksumAlgorithm>${algorithm}</ChecksumAlgorithm>${type}`
   }<Size>${size}</Size>${withOwner ? toVersionOwner(version).xml : ''}<StorageClass>${escapeXml(storageClassOf(version))}</StorageClass>`;
 }

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { toBareEtag } from '../../domain/conditions.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { parseTaggingHeader } from '../../domain/tagging.ts';
-import type { Condition, ObjectLock, ObjectMetadata } from '../../engine/model/contract.ts';
+import type { Condition, VersionAttributes } from '../../engine/model/contract.ts';
 import { ownerOfUpload, readUploadAcl } from '../access/acl-request.ts';
 import { toRequestTags } from '../access/authorise.ts';
 import { toTagRecord } from '../documents/tag-document.ts';
@@ -11,14 +11,6 @@ import type { AccessNeed, BucketContext } from '../protocol/operation.ts';
 import { refuseConditions } from '../protocol/unsupported-headers.ts';
 import { parseObjectMetadata } from './object-headers.ts';
 import { readNewLock } from './object-lock.ts';
-
-export interface NewObject {
-  readonly metadata: ObjectMetadata;
-  readonly tags: Readonly<Record<string, string>> | null;
-  /** ACL of the new object in its stored form; null for an object that is private to its owner. */
-  readonly acl: string | null;
-  readonly lock?: ObjectLock;
-}
 
 export type UploadHeaders = { get(name: string): string | null; readonly names: readonly string[] };
 
@@ -33,7 +25,7 @@ export async function readNewObject(
   headers: UploadHeaders,
   key: string,
   tags?: Readonly<Record<string, string>> | null,
-): Promise<Result<NewObject, S3Failure>> {
+): Promise<Result<VersionAttributes, S3Failure>> {
   const owner = ownerOfUpload(context, headers.get('x-amz-acl'));
   const metadata = parseObjectMetadata(headers, headers.names, owner);
   if (!metadata.ok) return metadata;

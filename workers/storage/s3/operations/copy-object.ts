@@ -2,11 +2,11 @@ import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { CHECKSUM_ALGORITHMS, parseChecksumAlgorithm, toChecksumElement } from '../../domain/checksums.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
-import type { Checksums, ObjectMetadata } from '../../engine/model/contract.ts';
+import type { Checksums, ObjectMetadata, VersionAttributes } from '../../engine/model/contract.ts';
 import { ownerOfUpload } from '../access/acl-request.ts';
 import { type CopySource, openCopySource } from '../objects/copy-source.ts';
 import { quoteEtag, shownVersionId, toWrittenHeaders } from '../objects/object-headers.ts';
-import { type NewObject, readNewObject, readWriteCondition, uploadHeadersOf } from '../objects/object-upload.ts';
+import { readNewObject, readWriteCondition, uploadHeadersOf } from '../objects/object-upload.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { PUT_BYTES_MAX, toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation } from '../protocol/operation.ts';
@@ -114,7 +114,7 @@ async function toNewObject(
   context: BucketContext,
   { version }: CopySource,
   directives: { metadata: Directive; tagging: Directive },
-): Promise<Result<NewObject, S3Failure>> {
+): Promise<Result<VersionAttributes, S3Failure>> {
   const tags = directives.tagging === 'COPY' ? version.tags : undefined;
   const object = await readNewObject(context, uploadHeadersOf(context), context.request.key, tags);
   if (!object.ok || directives.metadata === 'REPLACE') return object;

@@ -4,12 +4,12 @@ import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
 import { checkPostPolicy, parsePostPolicy } from '../../domain/post-policy.ts';
 import { OBJECT_TAGS_MAX } from '../../domain/tagging.ts';
-import type { VersionFacts } from '../../engine/model/contract.ts';
+import type { VersionAttributes, VersionFacts } from '../../engine/model/contract.ts';
 import { openForm, type UploadForm } from '../bodies/form-body.ts';
 import { openUploadBody } from '../bodies/upload-body.ts';
 import { parseTagDocument, toTagRecord } from '../documents/tag-document.ts';
 import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
-import { type NewObject, readNewObject, type UploadHeaders } from '../objects/object-upload.ts';
+import { readNewObject, type UploadHeaders } from '../objects/object-upload.ts';
 import { answer, emptyAnswer } from '../protocol/answer.ts';
 import { PUT_BYTES_MAX, toFailure } from '../protocol/engine-failures.ts';
 import type { BucketContext, Operation, RenewedContext, Signer } from '../protocol/operation.ts';
@@ -69,7 +69,7 @@ export const postObject: Operation = {
 interface AllowedForm<C extends BucketContext = BucketContext> {
   readonly context: C;
   readonly range: SizeRange;
-  readonly object: NewObject;
+  readonly object: VersionAttributes;
 }
 
 type Fields = ReadonlyMap<string, string>;
