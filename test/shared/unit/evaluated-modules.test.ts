@@ -42,7 +42,7 @@ beforeAll(async () => {
     logLevel: 'silent',
   });
   inputs = metafile.inputs;
-});
+}, 60_000);
 
 /** Files and names of packages that these modules evaluate. */
 function evaluatedBy(entries: readonly string[]): Set<string> {
