@@ -253,7 +253,9 @@ describe.skipIf(!hasClient('thunderbird')).each([
       await compare(scene);
       expect(findFetchedAgain(scene.tap.lines)).toEqual([]);
       expect(findRefused(smtp.lines)).toEqual([]);
-      expect(await scene.thunderbird.run("return Services.wm.getMostRecentWindow('mail:3pane').tessera;")).toEqual([]);
+      const alerts = await scene.thunderbird.run("return Services.wm.getMostRecentWindow('mail:3pane').tessera;");
+      // Thunderbird shows the refusal of a mailbox that it renamed while it was about to select it, like `findRefused`.
+      expect(alerts.filter((text: string) => !text.includes('[NONEXISTENT]'))).toEqual([]);
     },
     (MINUTES + 30) * 60_000,
   );
