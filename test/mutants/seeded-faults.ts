@@ -210,14 +210,7 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     from: 'const isWhole = manifests.every((manifest) => manifest !== null);',
     to: 'const isWhole = manifests[0] !== null;',
     harm: 'an archive counts as whole while the second location lacks its manifest',
-    tests: board('closing-sources', 'season-erasure'),
-  },
-  {
-    id: 'L26',
-    from: 'for (const bucket of locationsOf(env)) {\n    for (const key of keys) if (',
-    to: 'for (const bucket of locationsOf(env).slice(0, 1)) {\n    for (const key of keys) if (',
-    harm: 'the archive of a season is removed while only one location has the copies of its shards',
-    tests: board('archive-import'),
+    tests: board('closing-sources'),
   },
   {
     id: 'M01',
