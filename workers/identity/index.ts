@@ -23,6 +23,20 @@ export {
   requireScope,
   toActor,
 } from './callers/guards.ts';
+export {
+  ACCESS_AGE_MS,
+  approveConnection,
+  type IssuedTokens,
+  redeemCode,
+  refreshConnection,
+} from './connections/connections.ts';
+export {
+  DEFAULT_SCOPES,
+  openConnectionRequest,
+  readConnectionRequest,
+  type Service,
+  toAnswerUrl,
+} from './connections/requests.ts';
 export { mayReadMail } from './domain/operator-roles.ts';
 export {
   type ConditionContext,
@@ -105,7 +119,7 @@ export { readAccessProof } from './sign-in/access.ts';
 export { listSignIns, SIGN_IN_TAKEN, signInsSchema, toSignInJson } from './sign-in/binding-routes.ts';
 export { refuseForeign, takeProofOf } from './sign-in/cookies.ts';
 export type { Proof } from './sign-in/proof.ts';
-export { bindSignIn, findSignedInUser, recordSignIn, toSignInId } from './sign-in/sign-ins.ts';
+export { bindSignIn, findSignedInUser, prepareUserOfProof, recordSignIn, toSignInId } from './sign-in/sign-ins.ts';
 export { createLoginStore, insertUserWithoutPassword } from './store/login-store.ts';
 export { createPasskeyStore, readPasswordRule } from './store/passkey-store.ts';
 export {

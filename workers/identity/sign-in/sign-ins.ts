@@ -13,6 +13,7 @@ import {
   createProviderSessionStore,
   createSignInCheckStore,
   createSignInStore,
+  prepareSignedInUser,
   type SignInRow,
 } from '../store/sign-in-store.ts';
 import { resumeUser } from '../users/suspensions.ts';
@@ -53,12 +54,28 @@ export async function bindSignIn(
   owner: Pick<SignInRow, 'kind' | 'ownerId'>,
   { now, audit }: { readonly now: number; readonly audit: AuditRow | null },
 ): Promise<boolean> {
+  return createSignInStore(env.DIRECTORY).bind(toRow(env, proof, owner, now), audit);
+}
+
+function toRow(
+  env: Env,
+  proof: Proof | Pick<Proof, 'issuer' | 'subject'>,
+  owner: Pick<SignInRow, 'kind' | 'ownerId'>,
+  now: number,
+): SignInRow {
   const key = { issuer: proof.issuer, subject: proof.subject, kind: owner.kind };
   const unconfirmed = { refreshSealed: null, checkAt: null, confirmedAt: null };
   const state = 'refreshToken' in proof ? toConfirmed(env, key, proof.refreshToken, now) : unconfirmed;
-  const row = { ...key, ownerId: owner.ownerId, createdAt: now, lastUsedAt: null, ...state };
-  return createSignInStore(env.DIRECTORY).bind(row, audit);
+  return { ...key, ownerId: owner.ownerId, createdAt: now, lastUsedAt: null, ...state };
 }
+
+/** Prepares a new user of DIRECTORY whom a proof opens, for the end of a batch that makes the account (`prepareSignedInUser`). */
+export const prepareUserOfProof = (
+  env: Env,
+  proof: Proof,
+  user: Parameters<typeof prepareSignedInUser>[1],
+): D1PreparedStatement[] =>
+  prepareSignedInUser(env.DIRECTORY, user, toRow(env, proof, { kind: 'user', ownerId: user.userId }, user.createdAt));
 
 /** Finds the user of an account of a provider. Forgets a user that was deleted. */
 export async function findSignedInUser(env: Env, proof: Pick<Proof, 'issuer' | 'subject'>): Promise<string | null> {

@@ -2,6 +2,7 @@
 import { and, asc, eq, isNotNull, isNull, lt, lte, ne, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
+import { prepare, statement } from '../../shared/stores/statement.ts';
 import { raiseGeneration } from './revocation-store.ts';
 import { user } from './schema.ts';
 import { providerSession, signIn } from './sign-in-schema.ts';
@@ -180,3 +181,48 @@ export function createPauseStore(database: D1Database) {
     },
   };
 }
+
+type NewUser = {
+  readonly userId: string;
+  readonly userName: string;
+  readonly name: string;
+  readonly email: string;
+  readonly createdAt: number;
+};
+const insertUser = statement<NewUser>(
+  `INSERT INTO user (user_id, user_name, name, email, created_at)
+   SELECT :userId, :userName, :name, :email, :createdAt WHERE changes() = 1`,
+);
+const insertSignIn = statement<{
+  issuer: string;
+  subject: string;
+  ownerId: string;
+  createdAt: number;
+  refreshSealed: string | null;
+  checkAt: number | null;
+  confirmedAt: number | null;
+}>(
+  `INSERT INTO sign_in (issuer, subject, kind, owner_id, created_at, refresh_sealed, check_at, confirmed_at)
+   SELECT :issuer, :subject, 'user', :ownerId, :createdAt, :refreshSealed, :checkAt, :confirmedAt WHERE changes() = 1`,
+);
+
+/**
+ * Prepares a new user and the account of a provider that opens it, for the end of a batch: they are inserted if the statement before
+ * changed one row. The batch fails if the email or the account of the provider is taken.
+ */
+export const prepareSignedInUser = (
+  database: D1Database,
+  user: NewUser,
+  { issuer, subject, createdAt, refreshSealed, checkAt, confirmedAt }: SignInRow,
+): D1PreparedStatement[] => [
+  prepare(database, insertUser, user),
+  prepare(database, insertSignIn, {
+    issuer,
+    subject,
+    ownerId: user.userId,
+    createdAt,
+    refreshSealed,
+    checkAt,
+    confirmedAt,
+  }),
+];

@@ -8,6 +8,7 @@ import {
   inventUserName,
   isEmailElsewhere,
   type Proof,
+  prepareUserOfProof,
   recordSignIn,
   SIGN_IN_AGAIN,
   toNewAddress,
@@ -15,7 +16,8 @@ import {
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
-import { mintUserId, userDatabaseOf } from '../../shared/stores/directories.ts';
+import { mintUserId, possibleDatabasesOf, userDatabaseOf } from '../../shared/stores/directories.ts';
+import { findUniqueConflict } from '../../shared/stores/unique-conflict.ts';
 import { parseOwnAddress } from '../domain/email-address.ts';
 import { mayHaveAddresses } from '../domains/hosted-domains.ts';
 import { nameSchema } from '../schemas/account.ts';
@@ -30,7 +32,11 @@ const NO_MAILBOX = problem(404, 'no_mailbox', 'This user has no mailbox.');
  * @returns 403 `sign_in_unknown` if no account is bound and none may be made, 403 `account_suspended`, or 404 without a mailbox.
  */
 export async function signInByProof(env: Env, proof: Proof, now: number): Promise<Result<AccountRow, Problem>> {
-  const userId = (await findSignedInUser(env, proof)) ?? (await createByClaim(env, proof, now));
+  // The person may sign in twice at once. Then the other request makes the account.
+  const userId =
+    (await findSignedInUser(env, proof)) ??
+    (await createByClaim(env, proof, now)) ??
+    (await findSignedInUser(env, proof));
   if (userId === null) return err(UNKNOWN);
   const account = await createAccountStore(userDatabaseOf(env, userId)).findAccount(userId);
   if (account === null) return err(NO_MAILBOX);
@@ -61,12 +67,37 @@ async function createByClaim(env: Env, proof: Proof, now: number): Promise<strin
     email,
     createdAt: now,
   };
-  if (!(await insertUserWithoutPassword(userDatabaseOf(env, userId), user))) return null;
+  const account = { userId, email, accountType: 'personal', createdAt: now };
+  const isCreated =
+    possibleDatabasesOf(env, email).length === 1
+      ? await createAtOnce(env, proof, user, account)
+      : await createInSteps(env, proof, user, account);
+  return isCreated ? userId : null;
+}
+
+type NewUser = Parameters<typeof prepareUserOfProof>[2];
+
+/** Makes account, user and sign-in in one batch, so that a Worker that dies leaves all of them or none. */
+async function createAtOnce(env: Env, proof: Proof, user: NewUser, account: AccountRow): Promise<boolean> {
+  try {
+    return await createAccount(env, account, prepareUserOfProof(env, proof, user));
+  } catch (error) {
+    if (findUniqueConflict(error) === null) throw error;
+    return false;
+  }
+}
+
+/**
+ * The same with several user databases: sign-ins are in DIRECTORY, and users of other databases may have the email. A Worker that dies
+ * may leave the user without a mailbox or without the sign-in; the operator then deletes the user, or connects the sign-in.
+ */
+async function createInSteps(env: Env, proof: Proof, user: NewUser, account: AccountRow): Promise<boolean> {
+  const { userId, email, createdAt: now } = user;
+  if (!(await insertUserWithoutPassword(userDatabaseOf(env, userId), user))) return false;
   const isAccount =
     !(await isEmailElsewhere(env, email, userId)) &&
     (await bindSignIn(env, proof, { kind: 'user', ownerId: userId }, { now, audit: null })) &&
-    (await createAccount(env, { userId, email, accountType: 'personal', createdAt: now }));
-  if (isAccount) return userId;
-  await forgetUser(env, userId);
-  return null;
+    (await createAccount(env, account));
+  if (!isAccount) await forgetUser(env, userId);
+  return isAccount;
 }

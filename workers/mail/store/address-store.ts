@@ -70,14 +70,21 @@ export const isAddressIssued = async (env: Env, email: string): Promise<boolean>
 
 /**
  * Inserts an account with its first address. `isAddressIssued` must be called before. The user's id was made from the address, so
- * both are in one database. @returns false if the address was issued meanwhile.
+ * both are in one database.
+ * @param more statements of the same batch, which change something only after one that did.
+ * @returns false if the address was issued meanwhile.
  */
-export async function createAccount(env: Env, { userId, email, accountType, createdAt }: AccountRow): Promise<boolean> {
+export async function createAccount(
+  env: Env,
+  { userId, email, accountType, createdAt }: AccountRow,
+  more: readonly D1PreparedStatement[] = [],
+): Promise<boolean> {
   const database = userDatabaseOf(env, userId);
   const groups = possibleDatabasesOf(env, email).length;
   const [address] = await database.batch([
     prepare(database, insertAddress, { email, userId, now: createdAt, groups }),
     prepare(database, insertAccount, { userId, email, accountType, now: createdAt }),
+    ...more,
   ]);
   return (address?.meta.changes ?? 0) > 0;
 }
