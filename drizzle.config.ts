@@ -11,6 +11,7 @@ const JOURNALED: JournaledTables = {
   user: ['user_id'],
   access_key: ['access_key_id'],
   token: ['token_id'],
+  connection: ['token_id'],
   policy: ['user_id', 'name'],
   identity_generation: ['one'],
   password: ['user_id'],
@@ -51,6 +52,7 @@ export const DATABASES: Record<
   directory: {
     schema: [
       'workers/identity/store/schema.ts',
+      'workers/identity/store/connection-schema.ts',
       'workers/identity/store/recovery-schema.ts',
       'workers/identity/store/passkey-schema.ts',
       'workers/identity/store/operator-schema.ts',

@@ -1284,6 +1284,8 @@ export interface AppToken {
   expires_at: string | null;
   /** Precise to an hour. Null before the first use. */
   last_used_at: string | null;
+  /** The OAuth client of a connection; null for other tokens. */
+  client_id: string | null;
 }
 
 export interface NewAppToken {
@@ -1294,6 +1296,8 @@ export interface NewAppToken {
   expires_at: string | null;
   /** Precise to an hour. Null before the first use. */
   last_used_at: string | null;
+  /** The OAuth client of a connection; null for other tokens. */
+  client_id: string | null;
   token: string;
 }
 
@@ -2705,6 +2709,38 @@ export interface JmapUpload {
 }
 
 export type McpAnswer = Record<string, any>;
+
+export type OAuthMetadata = Record<string, string | boolean | string[]>;
+
+export interface OAuthTokens {
+  access_token: string;
+  token_type: "Bearer";
+  expires_in: number;
+  refresh_token: string;
+  scope: string;
+}
+
+export interface OAuthError {
+  error: string;
+}
+
+export interface AskedConnection {
+  /** Where the browser tells the client that there is no connection. */
+  redirect_to: string;
+  consent: {
+    /** The checked request, for POST /v1/me/connections. */
+    request: string;
+    /** As the client calls itself. Nobody checked it. */
+    client_name: string;
+    /** The host that publishes the client. */
+    client_host: string;
+    /** The host that gets the code. */
+    redirect_host: string;
+    /** Whether the code goes to a program on the device of the person. */
+    is_local: boolean;
+    scopes: string[];
+  };
+}
 
 export interface WaitingMessage {
   id: string;
@@ -9979,6 +10015,98 @@ export namespace V1 {
   /**
    * No description
    * @tags mail
+   * @name AuthorizeAgent
+   * @summary Authorization endpoint of OAuth: leads to the page that asks the person
+   * @request GET:/v1/oauth/authorize
+   */
+  export namespace AuthorizeAgent {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      client_id?: string;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = any;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name IssueAgentToken
+   * @summary Token endpoint of OAuth: exchanges a code or a refresh token, each once
+   * @request POST:/v1/oauth/token
+   */
+  export namespace IssueAgentToken {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      grant_type: string;
+      client_id: string;
+      code?: string;
+      code_verifier?: string;
+      redirect_uri?: string;
+      refresh_token?: string;
+      resource?: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = OAuthTokens;
+  }
+
+  /**
+   * @description Fetches the metadata document of the client. `consent` is null if the request is wrong in a way that the client may know.
+   * @tags mail
+   * @name ReadConnectionRequest
+   * @summary Check the request of an agent that wants to connect, and say what to ask the person
+   * @request POST:/v1/me/connection-requests
+   * @secure
+   */
+  export namespace ReadConnectionRequest {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 8000 */
+      query: string;
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = AskedConnection;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name ApproveConnection
+   * @summary Connect an agent, with the scopes that the person chose
+   * @request POST:/v1/me/connections
+   * @secure
+   */
+  export namespace ApproveConnection {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = {
+      /** @maxLength 256 */
+      password?: string;
+      /** @pattern ^\d{6}$ */
+      totp?: string;
+      /** @maxLength 40 */
+      recovery_code?: string;
+      passkey?: PasskeyAssertion;
+      /**
+       * `consent.request` of POST /v1/me/connection-requests, at most ten minutes old.
+       * @maxLength 20000
+       */
+      request: string;
+      /** @minItems 1 */
+      scopes: ("mail:read" | "mail:draft" | "mail:send" | "mail:codes")[];
+    };
+    export type RequestHeaders = {};
+    export type ResponseBody = {
+      redirect_to: string;
+    };
+  }
+
+  /**
+   * No description
+   * @tags mail
    * @name ListWaitingMessages
    * @summary List messages that agents ask to send, with recipients and text as they will leave
    * @request GET:/v1/me/waiting-messages
@@ -10297,5 +10425,37 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = McpAnswer;
+  }
+}
+
+export namespace WellKnown {
+  /**
+   * No description
+   * @tags mail
+   * @name GetMcpMetadata
+   * @summary Where agents get a token for /v1/mcp (RFC 9728)
+   * @request GET:/.well-known/oauth-protected-resource/v1/mcp
+   */
+  export namespace GetMcpMetadata {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = OAuthMetadata;
+  }
+
+  /**
+   * No description
+   * @tags mail
+   * @name GetOAuthMetadata
+   * @summary How agents get a token (RFC 8414)
+   * @request GET:/.well-known/oauth-authorization-server
+   */
+  export namespace GetOAuthMetadata {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = OAuthMetadata;
   }
 }

@@ -10,6 +10,7 @@ import { useStore } from '../shared/store.ts';
 import { texts } from '../shared/texts/index.ts';
 import { mailTexts } from '../shared/texts/mail.ts';
 import { showToast } from '../shared/toasts.tsx';
+import { resumeAsked } from './model/asked-connection.ts';
 import { signInWithPasskey } from './model/passkeys.ts';
 import { resumeSession, session } from './model/session.ts';
 
@@ -22,15 +23,19 @@ interface Shown {
 
 /** Takes what the provider said when it leads back to this page. */
 const RETURNS = {
-  mail: () => callJson('/v1/auth/oidc/session', { method: 'POST' }).then(resumeSession),
+  mail: async () => {
+    await callJson('/v1/auth/oidc/session', { method: 'POST' });
+    resumeAsked();
+    await resumeSession();
+  },
   bind: async () => {
     go(toHash(['settings', 'security']), { replace: true });
     await callJson('/v1/me/sign-ins', { method: 'POST' });
     showToast(texts.app.signInWith.connected);
   },
   confirm: async () => {
-    go(toHash(['settings', 'security']), { replace: true });
     await callJson('/v1/auth/oidc/confirm', { method: 'POST' });
+    if (!resumeAsked()) go(toHash(['settings', 'security']), { replace: true });
     showToast(texts.app.signInWith.confirmed);
   },
 };

@@ -25,6 +25,7 @@ import { handleDraftChanges, retrySave } from './compose/draft-saving.ts';
 import { listenForDroppedFiles } from './compose/drop.ts';
 import { sendLetters, startOutbox, stopOutbox } from './compose/outbox.ts';
 import { SENDING } from './compose/sending.ts';
+import { Connect } from './connect.tsx';
 import { FirstSteps, useFirstSteps } from './list/first-steps.tsx';
 import { Folders } from './list/folders.tsx';
 import { ListHead } from './list/list-head.tsx';
@@ -32,6 +33,7 @@ import { MessageList } from './list/message-list.tsx';
 import { OfflineBanner } from './list/offline-banner.tsx';
 import { SearchBox } from './list/search-box.tsx';
 import { titleOfSearch } from './list/views.ts';
+import { useAskedConnection } from './model/asked-connection.ts';
 import { sendChanges, startChanges, stopChanges } from './model/change-queue.ts';
 import { forgetUndo } from './model/changes.ts';
 import { connection, onMessagesChanged, watchMailbox } from './model/events.ts';
@@ -282,6 +284,7 @@ function App() {
   const hasReview = useStore(session, (state) => state.profile?.security_review ?? false);
   const route = useRoute();
   const returned = useReturnToMail();
+  const isAsked = useAskedConnection(route);
   useEffect(() => {
     void resumeSession();
   }, []);
@@ -309,6 +312,7 @@ function App() {
       </>
     );
   }
+  if (status === 'in' && isAsked && !hasReview && !returned.isFinishing) return <Connect />;
   if (status === 'in' && !hasReview && !returned.isFinishing) return <Mail />;
   return (
     <>

@@ -14,6 +14,7 @@ import { mailTexts } from '../shared/texts/mail.ts';
 import { ForgotPage } from './account-recovery.tsx';
 import { LoginChallenge } from './challenge.tsx';
 import { CompanyButtons, PasskeyButton, PasswordlessSignIn } from './company-sign-in.tsx';
+import { resumeAsked } from './model/asked-connection.ts';
 import { register, type SignIn, signIn } from './model/session.ts';
 
 const t = mailTexts.signIn;
@@ -193,7 +194,7 @@ export function SignInPage({ failure }: { failure: string | null }) {
           ...(invite ? { invite } : {}),
           ...(token === null ? {} : { turnstile: token }),
         });
-        go(toHash([]));
+        if (!resumeAsked()) go(toHash([]));
       } else await signIn(credentials);
     } catch (cause) {
       explain(cause, credentials);

@@ -23,6 +23,20 @@ export {
   requireScope,
   toActor,
 } from './callers/guards.ts';
+export {
+  ACCESS_AGE_MS,
+  approveConnection,
+  type IssuedTokens,
+  redeemCode,
+  refreshConnection,
+} from './connections/connections.ts';
+export {
+  DEFAULT_SCOPES,
+  openConnectionRequest,
+  readConnectionRequest,
+  type Service,
+  toAnswerUrl,
+} from './connections/requests.ts';
 export { mayReadMail } from './domain/operator-roles.ts';
 export {
   type ConditionContext,

@@ -2,7 +2,9 @@
 import { allowJson, createRoutes } from '../shared/json/json-api.ts';
 import { addImap } from './imap/index.ts';
 import { addJmap } from './jmap/index.ts';
+import { addConnections } from './mcp/connection-routes.ts';
 import { addMcp } from './mcp/index.ts';
+import { addOAuth } from './mcp/oauth-routes.ts';
 import { addAgents } from './mcp/person-routes.ts';
 import { addAccountAddresses } from './routes/account-addresses.ts';
 import { addAccountRestores } from './routes/account-restores.ts';
@@ -105,6 +107,8 @@ addDomains(mailApi);
 addQuarantine(mailApi);
 addJmap(mailApi);
 addMcp(mailApi);
+addOAuth(mailApi);
+addConnections(mailApi);
 addAgents(mailApi);
 addImap(mailApi);
 addAutoconfig(mailApi);

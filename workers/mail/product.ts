@@ -5,11 +5,12 @@
 import { type Product, READS } from '../shared/product.ts';
 import { mailboxObligation } from './accounts/user-obligation.ts';
 import { AUTOCONFIG_HOST, AUTOCONFIG_HOST_PATH, AUTOCONFIG_PATH } from './domain/autoconfig.ts';
+import { OAUTH_PATHS } from './domain/oauth-paths.ts';
 import { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/routes/jmap-route.ts';
 
 export const mail = {
   name: 'mail',
-  paths: [JMAP_WELL_KNOWN_PATH, AUTOCONFIG_PATH],
+  paths: [JMAP_WELL_KNOWN_PATH, AUTOCONFIG_PATH, ...OAUTH_PATHS],
   hostPaths: [{ host: AUTOCONFIG_HOST, path: AUTOCONFIG_HOST_PATH }],
   operations: [
     { operation: 'mail_out', destination: 'api', methods: ['POST'], path: /^\/v1\/messages$/ },

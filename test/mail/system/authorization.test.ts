@@ -44,9 +44,13 @@ let openRoutes: Route[] = [];
 
 /** Callback of a sign-in: a client must ignore parameters that it does not know (RFC 6749 §4.1.2). */
 const CALLBACK = 'GET /v1/auth/oidc/callback';
+/** Authorization endpoint of OAuth: a server must ignore parameters that it does not know (RFC 6749 §3.1). */
+const AUTHORIZE = 'GET /v1/oauth/authorize';
 
 /** Routes without authentication. An open route that is not listed here fails the test. */
 const OPEN = [
+  'GET /.well-known/oauth-authorization-server',
+  'GET /.well-known/oauth-protected-resource/v1/mcp',
   CALLBACK,
   'GET /v1/boards',
   'GET /v1/boards/{board}',
@@ -57,6 +61,7 @@ const OPEN = [
   'GET /v1/boards/{board}/seasons',
   'GET /v1/boards/{board}/seasons/{season}/distribution',
   'GET /v1/health',
+  AUTHORIZE,
   'GET /v1/openapi.json',
   'GET /v1/scores',
   'GET /v1/scores/{user_id}',
@@ -78,6 +83,7 @@ const OPEN = [
   'POST /v1/auth/reset',
   'POST /v1/boards/{board}/plays',
   'POST /v1/boards/{board}/plays/{play}/result',
+  'POST /v1/oauth/token',
   'POST /v1/operators/access',
   'POST /v1/operators/login',
   'POST /v1/operators/oidc',
@@ -374,7 +380,7 @@ describe('every route', () => {
     const before = await operatorSnapshot();
     const wrong: string[] = [];
     for (const route of [...openRoutes, ...routes, ...otherRoutes]) {
-      if (nameOf(route) === CALLBACK) continue;
+      if ([CALLBACK, AUTHORIZE].includes(nameOf(route))) continue;
       const isOfUser = /"(?:session|basic)"/.test(JSON.stringify(route.operation.security ?? []));
       const isOfGame = OF_GAME.test(nameOf(route));
       const ofProgram = isOfGame ? game : nameOf(route) === 'POST /v1/mcp' ? agent : server.rootToken;

@@ -20,9 +20,11 @@ interface Token {
   scopes: string[];
   created_at: string;
   last_used_at: string | null;
+  client_id: string | null;
 }
 const TOKENS = '/v1/me/tokens';
 const WAITING = '/v1/me/waiting-messages';
+const MCP_URL = `${location.origin}/v1/mcp`;
 const RECIPIENTS = '/v1/me/agent-recipients';
 
 export function Agents() {
@@ -137,9 +139,7 @@ function Connections({ tokens, onChange }: { tokens: readonly Token[]; onChange:
           <li key={one.token_id}>
             <span className="grow">
               <span className="ellipsis">{one.name}</span>
-              <span className="muted small ellipsis">
-                {one.scopes.map((scope) => t.scopes[scope as keyof typeof t.scopes] ?? scope).join(' · ')}
-              </span>
+              <span className="muted small ellipsis">{describe(one)}</span>
             </span>
             <button type="button" className="quiet" onClick={() => void revoke(one)}>
               {t.end}
@@ -150,6 +150,11 @@ function Connections({ tokens, onChange }: { tokens: readonly Token[]; onChange:
       </ul>
     </Setting>
   );
+}
+
+function describe({ scopes, client_id }: Token): string {
+  const names = scopes.map((scope) => t.scopes[scope as keyof typeof t.scopes] ?? scope).join(' · ');
+  return client_id === null ? names : fill(t.viaClient, { scopes: names, host: new URL(client_id).host });
 }
 
 function NewConnection({ onMade }: { onMade: () => void }) {
@@ -167,7 +172,7 @@ function NewConnection({ onMade }: { onMade: () => void }) {
     }, showError);
   };
   return (
-    <Setting title={t.newConnection} text={t.newConnectionText}>
+    <Setting title={t.newConnection} text={fill(t.newConnectionText, { url: MCP_URL })}>
       <form className="stack" onSubmit={create}>
         <input name="name" required maxLength={128} aria-label={t.name} placeholder={t.name} />
         <label className="check">
@@ -187,7 +192,7 @@ function NewConnection({ onMade }: { onMade: () => void }) {
         <div className="stack" role="status">
           <p>{t.once}</p>
           <code className="break">{token}</code>
-          <p className="small">{fill(t.address, { url: `${location.origin}/v1/mcp` })}</p>
+          <p className="small">{fill(t.address, { url: MCP_URL })}</p>
         </div>
       )}
     </Setting>

@@ -91,6 +91,7 @@ export const en: Texts = {
     invalid_reset_token: 'This link is wrong, expired or used. Request a new one.',
     invalid_passkey: 'The passkey was not accepted. Start again.',
     wrong_passkey: 'The passkey was not accepted. Try again.',
+    connection_refused: 'The program cannot be connected. {detail}',
     sign_in_failed: 'The sign-in did not work. Start it again.',
     sign_in_expired: 'The sign-in took too long. Start it again.',
     sign_in_unknown: 'No account belongs to this sign-in. Ask the operator for one.',

@@ -111,6 +111,7 @@ function addCreate(api: OpenAPIHono<JsonApiEnv>): void {
         expiresAt: given.expires_at === undefined ? null : Date.parse(given.expires_at),
         lastUsedAt: null,
         madeBy: caller.value.kind === 'operator' ? caller.value.operatorId : null,
+        clientId: null,
       };
       const details = { scopes: row.scopes.join(' '), user_id: given.user_id, expires_at: given.expires_at };
       const audit = toAuditRow(c, 'token.create', { type: 'token', id: row.tokenId }, details);

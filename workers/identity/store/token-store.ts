@@ -1,7 +1,8 @@
 /** Queries of the tokens of programs. `store.ts` has the look-up of a token by its secret, which runs for every request. */
-import { and, asc, eq, gt } from 'drizzle-orm';
+import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type AuditRow, insertIfChanged } from '../../shared/audit/audit-store.ts';
+import { connection } from './connection-schema.ts';
 import { raiseGeneration } from './revocation-store.ts';
 import { token } from './schema.ts';
 
@@ -11,11 +12,14 @@ export interface TokenRow {
   readonly userId: string | null;
   readonly scopes: string[];
   readonly createdAt: number;
+  /** Time at which the token expires, or an unused connection ends; null for never. */
   readonly expiresAt: number | null;
   /** Time of the token's last use, precise to an hour; null before the first use. */
   readonly lastUsedAt: number | null;
   /** The operator who made the token; null for root, and for a user's own token. */
   readonly madeBy: string | null;
+  /** Id of the OAuth client of a connection; null for a token that a person or an operator made. */
+  readonly clientId: string | null;
 }
 
 export async function insertToken(
@@ -44,11 +48,13 @@ export async function listTokens(
       userId: token.userId,
       scopes: token.scopes,
       createdAt: token.createdAt,
-      expiresAt: token.expiresAt,
+      expiresAt: sql<number | null>`COALESCE(${connection.endsAt}, ${token.expiresAt})`,
       lastUsedAt: token.lastUsedAt,
       madeBy: token.madeBy,
+      clientId: connection.clientId,
     })
     .from(token)
+    .leftJoin(connection, eq(connection.tokenId, token.tokenId))
     .where(and(gt(token.tokenId, after), userId === null ? undefined : eq(token.userId, userId)))
     .orderBy(asc(token.tokenId))
     .limit(limit);

@@ -19,7 +19,7 @@ import type { TokenRow } from '../store/token-store.ts';
 import * as tokens from '../store/token-store.ts';
 import { endingCredentials } from './obligations.ts';
 
-const TOKENS_PER_USER_MAX = 100;
+export const TOKENS_PER_USER_MAX = 100;
 
 export interface NewUserToken extends TokenRow {
   /** The secret of the new token. Only its hash is stored, so it cannot be shown again. */
@@ -58,6 +58,7 @@ export async function createUserToken(
     expiresAt,
     lastUsedAt: null,
     madeBy: null,
+    clientId: null,
   };
   const isKept = scopes.includes('mail');
   const token = isKept ? await keep(row.tokenId) : mintToken(databaseNumberOf(userId));

@@ -3,13 +3,15 @@
  * other. What it reads goes through `reading.ts`; what it sends waits for the person (`waiting.ts`).
  */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
-import { authorizeFirst, requireAgent, type UserPrincipal } from '../../identity/index.ts';
+import type { Context, MiddlewareHandler } from 'hono';
+import { authorizeFirst, DEFAULT_SCOPES, requireAgent, type UserPrincipal } from '../../identity/index.ts';
 import { recordHourlyAudit } from '../../shared/audit/audit.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, sendProblem, unchecked } from '../../shared/json/json-api.ts';
 import { readLimited } from '../../shared/json/limited-body.ts';
 import { problem } from '../../shared/json/problem.ts';
+import { appOrigin } from '../../shared/settings/app-origin.ts';
 import { noticeOwner } from '../accounts/security-notices.ts';
+import { RESOURCE_METADATA_PATH } from '../domain/oauth-paths.ts';
 import { createAgent } from './agent.ts';
 
 const REQUEST_BYTES_MAX = 256 * 1024;
@@ -21,7 +23,7 @@ export function addMcp(api: OpenAPIHono<JsonApiEnv>): void {
     createRoute({
       tags: ['mail'],
       security: [{ bearer: [] }],
-      middleware: authorizeFirst(requireAgent),
+      middleware: [challenge, authorizeFirst(requireAgent)],
       method: 'post',
       path: '/v1/mcp',
       operationId: 'callMcp',
@@ -48,6 +50,15 @@ export function addMcp(api: OpenAPIHono<JsonApiEnv>): void {
     },
   );
 }
+
+/** Tells a client without a valid token where it gets one (RFC 9728 §5.1, RFC 6750 §3). */
+const challenge: MiddlewareHandler<JsonApiEnv> = async (c, next) => {
+  await next();
+  if (c.res.status !== 401) return;
+  const metadata = `resource_metadata="${appOrigin(c.env, c.req.url)}${RESOURCE_METADATA_PATH}"`;
+  const error = c.req.header('authorization') === undefined ? '' : ', error="invalid_token"';
+  c.res.headers.set('www-authenticate', `Bearer ${metadata}, scope="${DEFAULT_SCOPES.join(' ')}"${error}`);
+};
 
 async function answer(c: Context<JsonApiEnv>, user: UserPrincipal, body: unknown): Promise<Response> {
   const { answerMcp } = await import('./server.ts');

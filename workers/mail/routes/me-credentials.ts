@@ -44,6 +44,7 @@ const tokenMembers = {
   created_at: z.string(),
   expires_at: z.string().nullable(),
   last_used_at: z.string().nullable().openapi({ description: 'Precise to an hour. Null before the first use.' }),
+  client_id: z.string().nullable().openapi({ description: 'The OAuth client of a connection; null for other tokens.' }),
 };
 const tokenSchema = z.object(tokenMembers).openapi('AppToken');
 const newTokenSchema = z.object({ ...tokenMembers, token: z.string() }).openapi('NewAppToken');
@@ -55,6 +56,7 @@ interface Token {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
+  readonly clientId: string | null;
 }
 const toTokenJson = (token: Token) => ({
   token_id: token.tokenId,
@@ -63,6 +65,7 @@ const toTokenJson = (token: Token) => ({
   created_at: toTime(token.createdAt),
   expires_at: token.expiresAt === null ? null : toTime(token.expiresAt),
   last_used_at: token.lastUsedAt === null ? null : toTime(token.lastUsedAt),
+  client_id: token.clientId,
 });
 
 export function addAppTokens(api: OpenAPIHono<JsonApiEnv>): void {

@@ -34,3 +34,22 @@ export const agentRecipientsSchema = z
       .openapi({ example: ['grace@example.net'] }),
   })
   .openapi('AgentRecipients');
+
+export const askedAgentSchema = z
+  .object({
+    redirect_to: z.string().openapi({ description: 'Where the browser tells the client that there is no connection.' }),
+    consent: z
+      .object({
+        request: z.string().openapi({ description: 'The checked request, for POST /v1/me/connections.' }),
+        client_name: z.string().openapi({ description: 'As the client calls itself. Nobody checked it.' }),
+        client_host: z.string().openapi({ description: 'The host that publishes the client.' }),
+        redirect_host: z.string().openapi({ description: 'The host that gets the code.' }),
+        is_local: z
+          .boolean()
+          .openapi({ description: 'Whether the code goes to a program on the device of the person.' }),
+        scopes: z.array(z.string()),
+      })
+      .nullable(),
+  })
+  .openapi('AskedConnection');
+export type AskedAgent = z.infer<typeof askedAgentSchema>;

@@ -43,6 +43,12 @@ export const IDENTITY_CODES = {
     meaning: 'The code is wrong or was used before.',
     action: 'Wait for the next code, and check the clock of the device.',
   },
+  connection_refused: {
+    statuses: [400],
+    meaning:
+      'The request of an OAuth client cannot be answered: its metadata document or its redirect_uri is not valid, or the page was open too long.',
+    action: 'Start again in the program. `detail` says what its maker has to mend.',
+  },
   sign_in_failed: {
     statuses: [400, 401],
     meaning:
