@@ -54,7 +54,8 @@ const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?(\/[^#]
 /** @returns a loopback URI without its port, which a program chooses each time; null for other URIs. */
 function withoutPort(uri: string): string | null {
   const [matches, host, path = ''] = LOOPBACK.exec(uri) ?? [];
-  return matches === undefined ? null : `${host}${path}`;
+  // A port above 65,535 has the form of one.
+  return matches === undefined || !URL.canParse(uri) ? null : `${host}${path}`;
 }
 
 export const isLoopback = (uri: string): boolean => LOOPBACK.test(uri);

@@ -17,6 +17,8 @@ import { createAgent } from './agent.ts';
 const REQUEST_BYTES_MAX = 256 * 1024;
 const TOO_LARGE = problem(413, 'too_large', `A request has at most ${REQUEST_BYTES_MAX} bytes.`);
 const BAD_JSON = problem(400, 'invalid_request', 'The body is not JSON.');
+/** Calls are limited by request, so one request makes one call. The protocol has no batches since June 2025. */
+const BATCH = problem(400, 'invalid_request', 'A request has one message. Batches are not answered.');
 
 export function addMcp(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(
@@ -46,6 +48,7 @@ export function addMcp(api: OpenAPIHono<JsonApiEnv>): void {
       if (bytes.length > REQUEST_BYTES_MAX) return sendProblem(c, TOO_LARGE);
       const body = parse(bytes);
       if (body === undefined) return sendProblem(c, BAD_JSON);
+      if (Array.isArray(body)) return sendProblem(c, BATCH);
       return unchecked(await answer(c, caller.value, body));
     },
   );

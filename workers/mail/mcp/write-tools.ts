@@ -2,11 +2,10 @@
 import { z } from '@hono/zod-openapi';
 import type { Draft, DraftContent } from '../../../durable-objects/mail/contract/drafts.ts';
 import { admitAction } from '../../identity/index.ts';
+import { findMaskedRecipient } from '../accounts/masked-addresses.ts';
 import { toVisibleLine, toVisibleText } from '../domain/foreign-text.ts';
-import { HIDDEN_RECIPIENT } from '../domain/written-fields.ts';
 import { lineSchema } from '../schemas/draft.ts';
 import { labelSchema } from '../schemas/message.ts';
-import { listOpenMasked } from '../store/masked-store.ts';
 import { type Agent, orRefuse, readMessage, ToolError } from './agent.ts';
 import { AgentReader } from './reading.ts';
 import { tool } from './tool.ts';
@@ -72,16 +71,14 @@ export const draft = tool({
 async function readReply(agent: Agent, messageId: string) {
   const message = await readMessage(agent, messageId);
   if (await new AgentReader(agent).isWithheld(message)) throw new ToolError('This message is withheld.');
-  const { from, to, cc, replyTo, subject, headerMessageId, references, headers } = message;
-  const masked = await listOpenMasked(agent.env, agent.user.userId);
-  const hidden = headers.findLast(({ name }) => name === HIDDEN_RECIPIENT)?.value ?? '';
-  const received = [...to, ...cc].map(({ email }) => email.toLowerCase());
-  const own = masked.find((email) => [...received, hidden].includes(email));
+  const { from, replyTo, subject, headerMessageId, references } = message;
+  const masked = await findMaskedRecipient(agent.env, agent.user.userId, message);
+  if (masked?.state === 'deleted') throw new ToolError('The message came to a masked address that has ended.');
   const isId = (id: string) => /^<[^<>\s\p{Cc}]{1,900}>$/u.test(id);
   const answered = (replyTo.length > 0 ? replyTo : from ? [from] : []).map(({ email }) => email.toLowerCase());
   return {
     // A reply to mail that came to a masked address must not name another one.
-    from: own === undefined ? null : { name: '', email: own },
+    from: masked && { name: '', email: masked.email },
     to: answered.filter((email) => emailSchema.safeParse(email).success),
     subject: /^re:/i.test(subject) ? subject.slice(0, 500) : `Re: ${subject}`.slice(0, 500),
     inReplyTo: headerMessageId !== null && isId(headerMessageId) ? headerMessageId : null,

@@ -5,6 +5,7 @@ import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { isPublicUrl } from '../../shared/settings/public-url.ts';
 import { logError, logInfo } from '../../shared/telemetry/log.ts';
+import { findMaskedRecipient } from '../accounts/masked-addresses.ts';
 import type { DkimVerdict } from '../checks/verdicts.ts';
 import { readUnsubscribe, type Unsubscribe } from '../domain/unsubscribe.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
@@ -26,6 +27,8 @@ export function findUnsubscribe(env: Env, message: MessageDetail): Unsubscribe |
 }
 
 const UNAVAILABLE = 'unsubscribe_unavailable';
+/** Another address would tell the list whose the masked one was. */
+const ENDED = problem(409, UNAVAILABLE, 'The masked address to which the message came has ended.');
 
 export async function leaveList(
   env: Env,
@@ -72,7 +75,9 @@ async function leaveByMail(
   message: MessageDetail,
   { email, subject, body }: Extract<Unsubscribe, { method: 'mail' }>,
 ): Promise<Result<'mail', Problem>> {
-  const from = await findOwnAddress(env, sender, message);
+  const masked = await findMaskedRecipient(env, sender.userId, message);
+  if (masked?.state === 'deleted') return err(ENDED);
+  const from = masked?.email ?? (await findOwnAddress(env, sender, message));
   const request = { ...(from === null ? {} : { from: { email: from } }), to: [{ email }], subject, body };
   try {
     const sent = await submitMessage(env, sender, request, {
