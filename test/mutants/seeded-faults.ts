@@ -199,6 +199,13 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     tests: board('archive-import'),
   },
   {
+    id: 'L26',
+    from: 'for (const bucket of locationsOf(env)) {\n    for (const key of keys)',
+    to: 'for (const bucket of locationsOf(env).slice(0, 1)) {\n    for (const key of keys)',
+    harm: 'the archive of a season is removed while only the first location has its copy',
+    tests: board('archive-import'),
+  },
+  {
     id: 'L24',
     from: 'if (known.value.revision !== revision || !(await writeTo(first, key, next, known.etag))) return false;',
     to: 'await writeTo(first, key, next);',
@@ -351,6 +358,20 @@ export const SEEDED_FAULTS: readonly SeededFault[] = [
     to: 'isOpen(pull) ? pull : null',
     harm: 'a slow connection takes the progress of an IMAP pull back',
     tests: mail('pulls'),
+  },
+  {
+    id: 'R01',
+    from: 'toGuard: () => prepare(database, refuseLate, { name: leaseName(name), holder }),',
+    to: 'toGuard: () => null,',
+    harm: 'a late worker of a rebuild empties the shard that another one rebuilt, or brings deleted versions back',
+    tests: storage('two-workers'),
+  },
+  {
+    id: 'R02',
+    from: '({ id }) => before.some((owner) => owner?.id === id)',
+    to: '() => true',
+    harm: 'a late worker of a rebuild makes a rebuilt shard untrusted',
+    tests: storage('two-workers'),
   },
   {
     id: 'E01',

@@ -95,7 +95,9 @@ async function startJob(context: EngineContext, { plain }: Scene): Promise<void>
   const entry = { ...audit, target: { type: 'bucket', id: bucketId }, details: {} } as const;
   const order = { kind: 'delete', prefix: OLD } as const;
   const request = { jobId: JOB_ID, bucketId, userId: null, order, isDryRun: false, scopes: null };
-  expect(await insertJob(context, request, toSystemAuditRow(entry))).toBe(true);
+  // A job leaves newer versions alone, and no version gets a time before that of the database's clock, which may be ahead of `now`.
+  const later = { ...context, now: () => Math.max(context.now(), Date.now()) };
+  expect(await insertJob(later, request, toSystemAuditRow(entry))).toBe(true);
 }
 
 const EXPIRY = { id: 'old', isEnabled: true, filter: { prefix: OLD }, form: 'one', expiration: { days: 1 } };
@@ -282,6 +284,7 @@ async function expectReadable(
     expect(work.mayRefuse && seen, where).toContain('unavailable');
     return;
   }
+  if (work.mayReturn) adoptRefused(scene, seen);
   const without = (contents: ReadonlyMap<string, string>) =>
     new Map([...contents].filter(([key]) => !work.removesOld || !key.includes(`/${OLD}`)));
   expect(without(seen), where).toEqual(without(scene.expected));

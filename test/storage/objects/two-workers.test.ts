@@ -1,16 +1,21 @@
 /**
- * The lease of the sending of events, with a worker that is too late (`two-workers.ts`). `background-ring.ts` lets a second worker
- * overtake the other background work of storage.
+ * The lease of the sending of events, with a worker that is too late (`two-workers.ts`), and late writes of a rebuild.
+ * `background-ring.ts` lets a second worker overtake the other background work of storage.
  */
 import { env as bindings } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { selectDueEvents } from '../../../workers/storage/engine/store/event-store.ts';
+import { writeJournal } from '../../../workers/storage/maintenance/journal.ts';
+import { emptyPackReport, packVolume } from '../../../workers/storage/maintenance/pack.ts';
+import { rebuildShard } from '../../../workers/storage/maintenance/rebuild.ts';
 import { consumeStorageTasks, type StorageTask } from '../../../workers/storage/maintenance/schedule.ts';
+import { isShardTrusted } from '../../../workers/storage/maintenance/shard-trust.ts';
+import { snapshotShard } from '../../../workers/storage/maintenance/snapshot.ts';
 import { wrapEnvironment } from '../../support/platform/wrap-bindings.ts';
-import { expectLateWorkerHarmless, type Intercept } from '../../support/two-workers.ts';
+import { expectLateWorkerHarmless, type Intercept, interceptCalls } from '../../support/two-workers.ts';
 import { SMALL } from './fault-actions.ts';
 import { countEvents, makeCountedBucket } from './fault-cases.ts';
-import { makeEngine, put, wipe } from './harness.ts';
+import { expectSound, loseDatabase, makeBucket, makeEngine, patternOf, put, value, wipe } from './harness.ts';
 
 const HOUR_MS = 3_600_000;
 const realNow = Date.now;
@@ -65,4 +70,66 @@ it('each event is sent, those of a name in order, and a late worker begins no fu
     },
   });
   expect(cases).toBeGreaterThan(10);
+});
+
+/** A shard's database and a location that run `second` before the first write that matches. */
+function stopBefore(pattern: RegExp, second: () => Promise<unknown>): Record<string, unknown> {
+  let isMet = false;
+  const meet = async (text: string) => {
+    if (isMet || !pattern.test(text)) return;
+    isMet = true;
+    await second();
+  };
+  let prepared = '';
+  const { OBJECTS_0, BLOBS } = bindings;
+  const database: Pick<D1Database, 'prepare' | 'batch'> = {
+    prepare(sql) {
+      prepared += `${sql}\n`;
+      return OBJECTS_0.prepare(sql);
+    },
+    async batch(statements) {
+      const text = prepared;
+      prepared = '';
+      await meet(text);
+      return OBJECTS_0.batch(statements);
+    },
+  };
+  const { get, list, head, delete: remove } = interceptCalls(BLOBS, (_, call) => call());
+  const put = async (...[key, ...rest]: Parameters<R2Bucket['put']>) => {
+    await meet(`put ${key}`);
+    return BLOBS.put(key, ...rest);
+  };
+  return { OBJECTS_0: database, BLOBS: { get, list, head, delete: remove, put } };
+}
+
+it.each([
+  ['clears the database', /DELETE FROM bucket/],
+  ['records the blobs that it found', /SELECT a\.value->>0, a\.value->>1, \?2 FROM json_each/],
+  ['names the database as owner', /put owners\//],
+])('a rebuild that is late when it %s changes nothing of the shard that another worker rebuilt', async (_, pattern) => {
+  const { engine, context } = makeEngine();
+  const bucket = await makeBucket(engine, 'enabled');
+  for (const name of ['kept', 'deleted']) await put(engine, bucket, name, patternOf(500));
+  await packVolume(context, 0, emptyPackReport());
+  await snapshotShard(context, 0);
+  const { versionId } = value(await engine.getVersion(bucket, 'deleted'));
+  value(await engine.deleteObject(bucket, { name: 'deleted', versionId }));
+  await writeJournal(context, 0);
+  await loseDatabase(context, 0);
+  const list = async () => {
+    const query = { bucket, prefix: '', delimiter: '', from: '', limit: 9 };
+    return value(await engine.listVersions(query)).entries.map((entry) => entry.kind === 'item' && entry.item.name);
+  };
+  const second = vi.fn(async () => {
+    offsetMs += HOUR_MS;
+    expect(await rebuildShard(context, 0)).toMatchObject({ ok: true, isDone: true });
+    await put(engine, bucket, 'new', patternOf(500));
+  });
+  const late = makeEngine({ bindings: stopBefore(pattern, second) });
+  const outcome = await rebuildShard(late.context, 0);
+  expect(second).toHaveBeenCalledOnce();
+  expect(await list()).toEqual(['kept', 'new']);
+  expect(await isShardTrusted(context, 0)).toBe(true);
+  await expectSound(context);
+  expect(outcome).toEqual({ ok: false, error: { kind: 'under_way' } });
 });

@@ -15,8 +15,18 @@ interface Inner {
 
 type Queries = Pick<D1Database, 'prepare' | 'batch'>;
 
+/** Decides whether a worker may still write to a database. */
+export interface WriteGuard {
+  /** Runs before each write and beside each read. @throws if the worker may not write. */
+  readonly check: () => Promise<void>;
+  /** Makes a statement that fails the batch of a write if the worker may not write. */
+  readonly toGuard: () => D1PreparedStatement | null;
+  /** Names the failure of a batch. */
+  readonly rethrow: (error: unknown) => never;
+}
+
 /** Wraps the queries of a database, or of a session in a replica. @param hasGuard whether a guard precedes the writes. */
-function guardQueries(real: Queries, age: StoreAge, hasGuard: boolean): Queries {
+export function guardQueries(real: Queries, age: WriteGuard, hasGuard: boolean): Queries {
   const inner = new WeakMap<object, Inner>();
   const beside = async <T>(work: () => Promise<T>): Promise<T> => (await Promise.all([work(), age.check()]))[0];
   const write = async <T>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> => {

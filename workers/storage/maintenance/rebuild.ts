@@ -4,7 +4,8 @@
  *
  * It runs in small steps, and the shard stores its progress, so a large shard is rebuilt over many requests. Every step
  * can be repeated. The shard is not claimed (`engine/store/claims.ts`) until the last step but one. The claim also
- * removes the progress record, so a shard in use is never rebuilt.
+ * removes the progress record, so a shard in use is never rebuilt. Each write proves in its own batch that the worker still holds the
+ * lease of the rebuild. Otherwise a worker that is late would restore rows into a shard that another one has rebuilt.
  *
  * Writes since the last journal page, about a minute, may be lost. Of these writes, only objects with blobs of their own come back,
  * without tags, ACLs and checksums other than MD5 and SHA-256.
@@ -109,10 +110,10 @@ export async function rebuildShard(
     restart = false,
   }: { readonly mayContinue?: () => boolean; readonly restart?: boolean } = {},
 ): Promise<RebuildOutcome> {
-  const outcome = await withLease(context, shard, 'rebuild', LEASE_MS, async (): Promise<RebuildOutcome> => {
-    const isRunning = !restart && (await readTask(context, shard, 'rebuild')) !== null;
-    if (!isRunning && (await isInUse(context, shard))) return { ok: false, error: { kind: 'not_empty' } };
-    return await runSteps(context, shard, emptyRebuild, { mayContinue, restart });
+  const outcome = await withLease(context, shard, 'rebuild', LEASE_MS, async (held): Promise<RebuildOutcome> => {
+    const isRunning = !restart && (await readTask(held, shard, 'rebuild')) !== null;
+    if (!isRunning && (await isInUse(held, shard))) return { ok: false, error: { kind: 'not_empty' } };
+    return await runSteps(held, shard, emptyRebuild, { mayContinue, restart });
   });
   return outcome ?? { ok: false, error: { kind: 'under_way' } };
 }
@@ -126,18 +127,18 @@ export async function replayShard(
   shard: number,
   mayContinue: () => boolean = () => true,
 ): Promise<RebuildOutcome> {
-  const outcome = await withLease(context, shard, 'rebuild', LEASE_MS, async (): Promise<RebuildOutcome> => {
-    const outside = await readOutsideEpoch(context, shard);
-    const kept = await readTask<{ report: Partial<Rebuild> }>(context, shard, 'rebuild');
-    if (kept === null && !(await isClaimed(context, shard))) return { ok: false, error: { kind: 'database_empty' } };
+  const outcome = await withLease(context, shard, 'rebuild', LEASE_MS, async (held): Promise<RebuildOutcome> => {
+    const outside = await readOutsideEpoch(held, shard);
+    const kept = await readTask<{ report: Partial<Rebuild> }>(held, shard, 'rebuild');
+    if (kept === null && !(await isClaimed(held, shard))) return { ok: false, error: { kind: 'database_empty' } };
     const until = kept?.report.replayedUntil ?? null;
     if (kept !== null && until === null) return { ok: false, error: { kind: 'under_way' } };
-    const isOlder = (await readEpoch(context, shard)) < outside;
+    const isOlder = (await readEpoch(held, shard)) < outside;
     if (kept === null && !isOlder) return { ok: true, report: toReport(emptyRebuild()), isDone: true };
     // The last steps follow the claim, after which the database is no longer older.
     const isAnother = kept !== null && isOlder && until !== outside;
     const begin = (): Rebuild => ({ ...emptyRebuild(), replayedUntil: outside });
-    return await runSteps(context, shard, begin, { mayContinue, restart: isAnother });
+    return await runSteps(held, shard, begin, { mayContinue, restart: isAnother });
   });
   return outcome ?? { ok: false, error: { kind: 'under_way' } };
 }

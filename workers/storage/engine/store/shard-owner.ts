@@ -84,17 +84,25 @@ export async function beginEpoch(context: EngineContext, shard: number): Promise
  * another location raises no doubt. The epoch of a location never falls, so that it shows that a database is older.
  */
 async function recordEpoch(context: EngineContext, shard: number, epoch: number): Promise<void> {
+  await recordOwner(context, shard, epoch, () => true);
+}
+
+/** @param mayReplace whether the record of another owner may be replaced. */
+async function recordOwner(
+  context: EngineContext,
+  shard: number,
+  epoch: number,
+  mayReplace: (present: ShardOwner) => boolean,
+): Promise<void> {
   const owner: ShardOwner = { id: await ensureId(context, shard), epoch };
-  await putForwardInQuorum(
-    toLocations(context),
-    keyOf(shard),
-    owner,
-    (present) => present.id === owner.id && present.epoch >= epoch,
+  await putForwardInQuorum(toLocations(context), keyOf(shard), owner, (present) =>
+    present.id === owner.id ? present.epoch >= epoch : !mayReplace(present),
   );
 }
 
 /**
- * Makes the database the owner of the shard's bytes, at the end of a rebuild or on an operator's order.
+ * Makes the database the owner of the shard's bytes, at the end of a rebuild or on an operator's order. An owner that was recorded
+ * meanwhile stays, because a worker that is late must not replace the one that took its place.
  * @returns the latest epoch of the locations. The database must continue above it.
  */
 export async function takeOverLocations(context: EngineContext, shard: number): Promise<number> {
@@ -104,7 +112,7 @@ export async function takeOverLocations(context: EngineContext, shard: number): 
     .prepare(`INSERT OR REPLACE INTO task(name, state, updated_at) VALUES ('owner', ?1, ?2)`)
     .bind(crypto.randomUUID(), context.now())
     .run();
-  await recordEpoch(context, shard, epoch);
+  await recordOwner(context, shard, epoch, ({ id }) => before.some((owner) => owner?.id === id));
   return epoch;
 }
 

@@ -1,4 +1,5 @@
 /** Progress and leases of background work. Both are rows of the table `task` in the shard that they concern. */
+import { guardQueries, type WriteGuard } from '../../../shared/stores/guarded-database.ts';
 import { prepare, type RowOf, readFirst, statement } from '../../../shared/stores/statement.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { task } from './schema.ts';
@@ -55,4 +56,29 @@ const dropLease = statement<{ name: string; holder: string }>(
 /** Ends a lease early. Has no effect on a lease that another worker has taken since. */
 export async function releaseLease(context: EngineContext, shard: number, name: string, holder: string): Promise<void> {
   await prepare(databaseOf(context, shard), dropLease, { name: leaseName(name), holder }).run();
+}
+
+const refuseLate = statement<{ name: string; holder: string }>(
+  `INSERT INTO guard(reason) SELECT NULL WHERE NOT EXISTS (SELECT 1 FROM task WHERE name = :name AND state = :holder)`,
+);
+
+/** A batch failed because another worker has taken the lease since, or has even ended it. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+/**
+ * Wraps the database of a lease: each of its writes fails with everything in its batch unless the holder still has the lease.
+ * A write throws `LeaseLost` then. The guard is a row without the reason that it must have, so it writes nothing.
+ */
+export function holdDatabase(database: D1Database, name: string, holder: string): D1Database {
+  const guard: WriteGuard = {
+    check: async () => {},
+    toGuard: () => prepare(database, refuseLate, { name: leaseName(name), holder }),
+    rethrow: (error) => {
+      const isLost = error instanceof Error && error.message.includes('NOT NULL constraint failed: guard.reason');
+      throw isLost ? new LeaseLost(`another worker has taken the lease "${name}"`) : error;
+    },
+  };
+  return guardQueries(database, guard, true) as D1Database;
 }
