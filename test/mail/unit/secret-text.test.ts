@@ -54,12 +54,12 @@ it('withholds codes and reset links: at most 2 of 200 are missed', () => {
   expect(missed.length, JSON.stringify(missed)).toBeLessThanOrEqual(2);
 });
 
-it('leaves other mail as it is: at most 10 of 200 lose anything', () => {
+it('leaves other mail as it is: at most 8 of 200 lose anything', () => {
   const others = OTHER_MAILS.slice(0, 200);
   expect(others.length).toBe(200);
   const alarms = others.flatMap(([subject, body]) => {
     const secrets = [...withholdSecrets(subject).secrets, ...withholdSecrets(body, subject).secrets];
     return secrets.length > 0 ? [{ subject, secrets }] : [];
   });
-  expect(alarms.length, JSON.stringify(alarms)).toBeLessThanOrEqual(10);
+  expect(alarms.length, JSON.stringify(alarms)).toBeLessThanOrEqual(8);
 });
