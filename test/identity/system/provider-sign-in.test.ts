@@ -24,7 +24,6 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  (await import('node:fs')).copyFileSync(`${server.directory}/server.log`, '/tmp/wt-oidc-server.log');
   await server[Symbol.asyncDispose]();
   await provider.stop();
 });
@@ -92,6 +91,7 @@ it('wrong issuer, audience, nonce, key, subject and time are refused, and a rota
   expect(await attempt({ sub: '' })).toBe(failed);
   expect(await attempt({ exp: now - 120 })).toBe(failed);
   expect(await attempt({ exp: now + 60, nbf: now + 600 })).toBe(failed);
+  expect(await attempt({ iat: now + 3600, exp: now + 7200 })).toBe(failed);
   expect(await attempt({}, 'foreign')).toBe(failed);
   expect(await attempt({ exp: now - 5 })).toBe('/_/mail#/signed-in/mail');
   // A new key is loaded by the first token that names it, some seconds after the keys were loaded.

@@ -47,7 +47,7 @@ const call = (method: string, path: string, token: string | null, body?: unknown
   });
 const callMcp = (token: string) => call('POST', '/v1/mcp', token, { jsonrpc: '2.0', id: 1, method: 'ping' });
 /** Sends a form to the token endpoint, as clients do. */
-const requestToken = (form: Record<string, string>) =>
+const requestToken = (form: Record<string, string> | URLSearchParams) =>
   send('POST', '/v1/oauth/token', {
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams(form).toString(),
@@ -268,6 +268,10 @@ it('takes a code once, from its client, with its verifier; a second time ends th
     expect((await requestToken({ ...form, ...wrong })).body.error).toBe('invalid_grant');
   expect((await requestToken({ ...form, resource: 'https://elsewhere.example' })).body.error).toBe('invalid_target');
   expect((await requestToken({ ...form, grant_type: 'password' })).body.error).toBe('unsupported_grant_type');
+  for (const name of ['code', 'client_id', 'state']) {
+    const doubled = new URLSearchParams([...Object.entries(form), [name, 'x'], [name, 'x']]);
+    expect((await requestToken(doubled)).body.error, name).toBe('invalid_request');
+  }
   const { body } = await requestToken(form);
   expect((await callMcp(body.access_token)).status).toBe(200);
   expect((await requestToken({ ...form, code_verifier: newVerifier() })).body.error).toBe('invalid_grant');

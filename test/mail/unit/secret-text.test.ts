@@ -42,7 +42,7 @@ function fill([subject, body]: readonly [string, string], secret: string): { sub
   return { subject: subject.replaceAll('{}', secret), body: body.replaceAll('{}', secret) };
 }
 
-it('withholds codes and reset links: at most 2 of 200 are missed', () => {
+it('withholds codes and reset links: none of 200 is missed', () => {
   const mails = [...codeMails, ...linkMails];
   expect(mails.length).toBe(200);
   const missed = mails.filter(({ secret, subject, body }) => {
@@ -51,15 +51,15 @@ it('withholds codes and reset links: at most 2 of 200 are missed', () => {
     const shown = `${[...inSubject, ...secrets].reduce((all, one) => all.replaceAll(one, ''), `${subject}\n${text}`)}`;
     return shown.includes(secret);
   });
-  expect(missed.length, JSON.stringify(missed)).toBeLessThanOrEqual(2);
+  expect(missed.length, JSON.stringify(missed)).toBe(0);
 });
 
-it('leaves other mail as it is: at most 10 of 200 lose anything', () => {
+it('leaves other mail as it is: at most 8 of 200 lose anything', () => {
   const others = OTHER_MAILS.slice(0, 200);
   expect(others.length).toBe(200);
   const alarms = others.flatMap(([subject, body]) => {
     const secrets = [...withholdSecrets(subject).secrets, ...withholdSecrets(body, subject).secrets];
     return secrets.length > 0 ? [{ subject, secrets }] : [];
   });
-  expect(alarms.length, JSON.stringify(alarms)).toBeLessThanOrEqual(10);
+  expect(alarms.length, JSON.stringify(alarms)).toBeLessThanOrEqual(8);
 });

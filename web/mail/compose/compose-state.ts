@@ -9,7 +9,7 @@ import { showError, showToast } from '../../shared/toasts.tsx';
 import { deleteDraft, findShownMessage, loadConversation, loadDraft, loadMessage, type Message } from '../model/api.ts';
 import { offerUndo } from '../model/changes.ts';
 import { refreshAll } from '../model/list-reading.ts';
-import { findMaskedSender } from '../model/masked.ts';
+import { changeMasked, findMaskedSender } from '../model/masked.ts';
 import { session } from '../model/session.ts';
 import { view } from '../model/view.ts';
 import { CLOSED_COMPOSE, compose, newWriting } from './compose-store.ts';
@@ -76,9 +76,11 @@ export async function startReply(kind: ReplyKind, message?: Message): Promise<vo
     if (kind !== 'forward' && (await continueReply(source))) return;
     const quoted = quoteHtml(source);
     const blank = newWriting();
-    const own = [...(session.get().profile?.addresses ?? []), (await findMaskedSender(source)) ?? []].flat();
+    const masked = await findMaskedSender(source);
+    const own = [...(session.get().profile?.addresses ?? []), ...(masked ? [masked.email] : [])];
     const reply = toReply(kind, source, own, blank.body, quoted?.html ?? null);
     startWriting({ ...reply, untouched: toTyped({ ...blank, ...reply }) });
+    if (masked?.state === 'deleted') offerOpening(masked.email);
     const pictures = quoted?.pictures ?? [];
     const inQuote = new Set(pictures.map((picture) => picture.fileName));
     const isForwarded = (at: number) => kind === 'forward' && !inQuote.has(source.attachments[at]?.file_name ?? '');
@@ -89,6 +91,19 @@ export async function startReply(kind: ReplyKind, message?: Message): Promise<vo
   } finally {
     compose.set({ isOpening: false });
   }
+}
+
+const OPENING_MS = 20_000;
+
+/** Says that the address from which a reply would leave has ended. The server refuses mail from it until it is opened again. */
+function offerOpening(email: string): void {
+  const open = () =>
+    changeMasked(email, { state: 'enabled' }).then(
+      () => showToast(fill(t.openedAgain, { email })),
+      (error) => showError(error),
+    );
+  const action = { label: t.openAgain, run: () => void open() };
+  showToast(fill(t.fromEnded, { email }), { action, durationMs: OPENING_MS });
 }
 
 /** Continues the reply to a message that is being written or in Drafts. @returns false if there is none. */

@@ -21,7 +21,7 @@ export function toMessageId(text: string | null): string | null {
 /** The user's address that received the message. The reply is sent from it. */
 function toOwnSender(message: Message, own: readonly string[]): string {
   const shown = [...message.to, ...message.cc].map((address) => address.email.toLowerCase());
-  const received = [...shown, ...(message.delivered_to ? [message.delivered_to] : [])];
+  const received = [...shown, ...(message.delivered_to ? [message.delivered_to.toLowerCase()] : [])];
   const at = own.findIndex((address) => received.includes(address.toLowerCase()));
   return at > 0 ? (own[at] ?? '') : '';
 }

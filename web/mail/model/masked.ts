@@ -62,11 +62,16 @@ export function useMaskedOf(message: Message): MaskedAddress | null {
   return list?.find(({ email }) => candidates.includes(email)) ?? null;
 }
 
-/** @returns the open masked address from which a reply to the message leaves; null for any other message. */
-export async function findMaskedSender(message: Message): Promise<string | null> {
+/**
+ * @returns the masked address from which a reply to the message leaves, also if it has ended, because a reply from another address
+ * would tell whose it was; null for any other message.
+ * @throws ApiError if the addresses cannot be read.
+ */
+export async function findMaskedSender(message: Message): Promise<MaskedAddress | null> {
   const candidates = listCandidates(message);
   if (candidates.length === 0) return null;
+  const find = (list: readonly MaskedAddress[]) => list.find(({ email }) => candidates.includes(email));
   const { owner, list } = masked.get();
-  const loaded = owner === ownerNow() && list !== null ? list : await loadMasked().catch(() => []);
-  return loaded.find(({ email, state }) => state !== 'deleted' && candidates.includes(email))?.email ?? null;
+  const known = owner === ownerNow() && list !== null ? find(list) : undefined;
+  return known ?? find(await loadMasked()) ?? null;
 }

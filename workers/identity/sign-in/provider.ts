@@ -168,7 +168,10 @@ export async function verifyToken(
       ...(ageSecondsMax === undefined ? {} : { maxTokenAge: ageSecondsMax }),
       ...(typ === undefined ? {} : { typ }),
     });
-    return ok(payload);
+    // The library refuses a token of the future only together with a maximum age.
+    if ((payload.iat ?? 0) <= now / 1000 + CLOCK_TOLERANCE_SECONDS) return ok(payload);
+    logInfo('sign_in_refused', { reason: 'iat' });
+    return err(SIGN_IN_FAILED);
   } catch (error) {
     return err(toProviderProblem(error));
   }

@@ -15,7 +15,14 @@ import {
   refreshConnection,
   type Service,
 } from '../../identity/index.ts';
-import { type JsonApiEnv, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
+import {
+  admitToRoute,
+  type JsonApiEnv,
+  jsonContent,
+  problemResponses,
+  rateLimited,
+  sendProblem,
+} from '../../shared/json/json-api.ts';
 import { readLimited } from '../../shared/json/limited-body.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { appOrigin } from '../../shared/settings/app-origin.ts';
@@ -154,6 +161,9 @@ function addToken(api: OpenAPIHono<JsonApiEnv>): void {
     }),
     async (c) => {
       c.header('cache-control', 'no-store');
+      // The rate holds before a database is asked, also for codes that somebody invents.
+      const client = readClient(c.req.raw.headers);
+      if (!(await admitToRoute(c, 'client', client))) return sendProblem(c, rateLimited('client'));
       const bytes = await readLimited(c.req.raw.body, FORM_BYTES_MAX);
       if (bytes.length > FORM_BYTES_MAX) return sendProblem(c, TOO_LARGE);
       const issued = await issueTokens(c, new URLSearchParams(bytes.toString('utf8')));
@@ -163,17 +173,19 @@ function addToken(api: OpenAPIHono<JsonApiEnv>): void {
         const tokens = { access_token: accessToken, token_type: 'Bearer' as const, expires_in };
         return c.json({ ...tokens, refresh_token: refreshToken, scope: scopes.join(' ') }, 200);
       }
-      // Only requests that fail are limited: the service of an assistant sends those of all its people from a few addresses.
-      const admitted = await admitClient(c.env, readClient(c.req.raw.headers));
+      // Only requests that fail count as guesses: the service of an assistant sends those of all its people from a few addresses.
+      const admitted = await admitClient(c.env, client);
       return admitted.ok ? c.json({ error: issued }, 400) : sendProblem(c, admitted.error);
     },
   );
 }
 
-type OAuthErrorCode = 'invalid_grant' | 'invalid_target' | 'unsupported_grant_type';
+type OAuthErrorCode = 'invalid_grant' | 'invalid_request' | 'invalid_target' | 'unsupported_grant_type';
 
 async function issueTokens(c: Context<JsonApiEnv>, form: URLSearchParams): Promise<IssuedTokens | OAuthErrorCode> {
   const { resource } = toService(c);
+  // No parameter may occur twice (RFC 6749 §3.2).
+  if (new Set(form.keys()).size < form.size) return 'invalid_request';
   if ((form.get('resource') ?? resource) !== resource) return 'invalid_target';
   const read = (name: string): string => form.get(name) ?? '';
   const clientId = read('client_id');

@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import type { MessageDetail } from '../../../durable-objects/mail/contract/messages.ts';
 import type { SearchAnswer, SearchPage, SearchRequest } from '../../../durable-objects/mail/contract/search.ts';
 import { isExplained, readTextTerms } from '../domain/agent-query.ts';
+import { decodeText } from '../domain/charset.ts';
 import { fence, toVisibleLine, toVisibleText } from '../domain/foreign-text.ts';
 import { maskAll, withholdSecrets } from '../domain/secret-text.ts';
 import { readPieces } from '../inbound/process/delivery.ts';
@@ -139,6 +140,12 @@ export const getThread = tool({
 
 const TEXT_TYPE = /^(?:text\/(?!html)[\w.+-]+|application\/(?:json|csv|x-yaml))$/i;
 
+/** ISO-2022 shifts by an escape that no other text has, so it is known without its label. */
+function decodeFile(bytes: Uint8Array, contentType: string): string {
+  const label = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1];
+  return decodeText(bytes, label ?? (Buffer.from(bytes).includes('\u001b$') ? 'iso-2022-jp' : 'utf-8'));
+}
+
 export const getAttachment = tool({
   name: 'get_attachment',
   scope: 'mail:read',
@@ -154,7 +161,7 @@ export const getAttachment = tool({
       throw new ToolError('Only attachments of plain text can be read.');
     if (file.sizeBytes > FILE_BYTES_MAX) throw new ToolError('The attachment is too large.');
     const bytes = await readPieces(await readAttachment(agent.env, message.rawKey, file));
-    const text = toVisibleText(Buffer.from(bytes).toString('utf8'));
+    const text = toVisibleText(decodeFile(bytes, file.contentType));
     const secrets = agent.has('mail:codes') ? [] : withholdSecrets(text, message.subject).secrets;
     return fence(maskAll(text, secrets), agent.mark);
   },

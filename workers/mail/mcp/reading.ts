@@ -5,11 +5,12 @@
  */
 import type { MessageDetail, TextRow } from '../../../durable-objects/mail/contract/messages.ts';
 import { getBlob } from '../bindings/blobs.ts';
-import { attribute, isHidden, readHtml } from '../checks/spam/html-text.ts';
+import { readHtml } from '../checks/spam/html-text.ts';
 import { toVisibleLine, toVisibleText } from '../domain/foreign-text.ts';
 import { isListMail, isMachineMade } from '../domain/machine-mail.ts';
 import { maskAll, withholdSecrets } from '../domain/secret-text.ts';
 import type { Agent } from './agent.ts';
+import { backgroundOf, isTagHidden } from './hidden-tags.ts';
 
 /** Time for which machine-made mail of a stranger is withheld. Codes and links are dead by then. */
 const WITHHELD_MS = 48 * 3_600_000;
@@ -56,8 +57,11 @@ export class AgentReader {
   async isWithheld({ origin, receivedAt, from, headers }: MessageDetail): Promise<boolean> {
     const { now, has } = this.#agent;
     if (has('mail:codes') || origin === 'sent' || origin === 'draft' || receivedAt <= now - WITHHELD_MS) return false;
-    if (!isMachineMade(from?.email ?? null, headers) || isListMail(headers)) return false;
-    return !(await this.#hasWrittenTo(from?.email ?? ''));
+    // A field From may name a known address and a machine, and Sender another one.
+    const authors = [from?.email ?? '', ...headers.flatMap(listAuthors)];
+    if (!authors.some((email) => isMachineMade(email, headers)) || isListMail(headers)) return false;
+    const known = await Promise.all(authors.map((email) => this.#hasWrittenTo(email)));
+    return known.includes(false);
   }
 
   /** Whether the account ever wrote to an address. */
@@ -88,7 +92,10 @@ export class AgentReader {
 
   async #readBody({ text, html }: MessageDetail): Promise<string> {
     if (html === null) return this.#readText(text);
-    return readHtml(await this.#readText(html), isTagHidden).text.replace(/\n\s*\n\s*\n+/g, '\n\n');
+    return readHtml(await this.#readText(html), { isHidden: isTagHidden, backgroundOf }).text.replace(
+      /\n\s*\n\s*\n+/g,
+      '\n\n',
+    );
   }
 
   async #readText({ value, r2Key }: TextRow): Promise<string> {
@@ -98,17 +105,8 @@ export class AgentReader {
   }
 }
 
-const HIDDEN_STYLE =
-  /opacity\s*:\s*0*(?:\.[0-4]\d*)?\s*(?:;|$|!)|font-size\s*:\s*(?:[0-3](?:\.\d+)?|\.\d+)(?:px|pt)|font-size\s*:\s*0?\.[0-2]\d*r?em|(?:max-)?height\s*:\s*[0-2](?:px)?\s*(?:;|$|!)|text-indent\s*:\s*-\d{3,}/i;
-const WHITE =
-  /(?:^|[;\s])color\s*:\s*(?:#fff(?:fff)?\b|white\b|transparent\b|rgba?\(\s*25[0-5]\s*,\s*25[0-5]\s*,\s*25[0-5]|#f[d-f]f[d-f]f[d-f]\b)/i;
-
-/** Whether a tag hides its text, also by size or by white on white. White text on a background of its own is shown. */
-function isTagHidden(tag: string): boolean {
-  const style = attribute(tag, 'style');
-  const isWhite = WHITE.test(style) || /^(?:#fff(?:fff)?|white)$/i.test(attribute(tag, 'color'));
-  return isHidden(tag) || HIDDEN_STYLE.test(style) || (isWhite && !/background/i.test(style));
-}
+const listAuthors = ({ name, value }: MessageDetail['headers'][number]): string[] =>
+  /^(?:from|sender)$/i.test(name) ? (value.match(/[^\s"(),:;<>@]+@[^\s"(),:;<>@]+/g) ?? []).slice(0, 10) : [];
 
 interface Shape {
   readonly subject: string;

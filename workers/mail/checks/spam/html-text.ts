@@ -21,6 +21,7 @@ export interface HtmlText {
 }
 
 const LINKS_MAX = 500;
+const COLOURED_MAX = 50;
 const NAMED: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
@@ -66,9 +67,16 @@ const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr
 const HIDDEN_STYLE =
   /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?:px|pt|em|%)?\s*(?:;|$|!)|mso-hide\s*:\s*all/i;
 
-/** @param isTagHidden whether an opening tag, without its name, hides its element. */
-export function readHtml(html: string, isTagHidden: (tag: string) => boolean = isHidden): HtmlText {
-  const reader = new HtmlReader(html, isTagHidden);
+/** How opening tags, without their names, are judged. */
+export interface TagRules {
+  /** @param around the backgrounds that the elements around it declare, the nearest last. */
+  readonly isHidden: (tag: string, around: readonly string[]) => boolean;
+  /** @returns the background that a tag declares; empty if it declares none. */
+  readonly backgroundOf: (tag: string) => string;
+}
+
+export function readHtml(html: string, rules: TagRules = { isHidden, backgroundOf: () => '' }): HtmlText {
+  const reader = new HtmlReader(html, rules);
   return reader.read();
 }
 
@@ -83,7 +91,7 @@ export function decodeEntities(text: string): string {
 class HtmlReader {
   private readonly html: string;
   private readonly lower: string;
-  private readonly isTagHidden: (tag: string) => boolean;
+  private readonly rules: TagRules;
   private readonly pieces: string[] = [];
   private readonly links: { href: string; text: string }[] = [];
   private images = 0;
@@ -95,11 +103,13 @@ class HtmlReader {
    * outside.
    */
   private hidden: { name: string; depth: number } | null = null;
+  /** Open elements with a background, and the depth of nested elements of the same name. */
+  private readonly coloured: { name: string; depth: number; background: string }[] = [];
   private openLink: { href: string; from: number } | null = null;
 
-  constructor(html: string, isTagHidden: (tag: string) => boolean) {
+  constructor(html: string, rules: TagRules) {
     this.html = html;
-    this.isTagHidden = isTagHidden;
+    this.rules = rules;
     this.lower = html.toLowerCase();
   }
 
@@ -154,8 +164,9 @@ class HtmlReader {
     if (!INLINE.test(name)) this.pieces.push(name === 'td' || name === 'th' || name === 'img' ? ' ' : '\n');
     if (this.hidden !== null) {
       if (name === this.hidden.name) this.hidden.depth += 1;
-    } else if (!VOID.test(name) && /style|hidden|color/i.test(tag) && this.isTagHidden(tag))
+    } else if (!VOID.test(name) && /style|hidden|color/i.test(tag) && this.rules.isHidden(tag, this.backgrounds()))
       this.hidden = { name, depth: 1 };
+    if (!VOID.test(name)) this.openColoured(name, tag);
     if (name === 'img') this.images += 1;
     if (name === 'form') this.forms += 1;
     if (name === 'script' || name === 'iframe' || name === 'object') this.scripts += 1;
@@ -163,7 +174,26 @@ class HtmlReader {
       this.openLinkTo(attribute(tag, name === 'form' ? 'action' : 'href'));
   }
 
+  private backgrounds(): string[] {
+    return this.coloured.map(({ background }) => background);
+  }
+
+  private openColoured(name: string, tag: string): void {
+    const background = /style|color/i.test(tag) ? this.rules.backgroundOf(tag) : '';
+    const nearest = this.coloured.at(-1);
+    if (background !== '' && this.coloured.length < COLOURED_MAX) this.coloured.push({ name, depth: 1, background });
+    else if (nearest?.name === name) nearest.depth += 1;
+  }
+
+  private closeColoured(name: string): void {
+    const nearest = this.coloured.at(-1);
+    if (nearest?.name !== name) return;
+    nearest.depth -= 1;
+    if (nearest.depth === 0) this.coloured.pop();
+  }
+
   private closeElement(name: string): void {
+    this.closeColoured(name);
     if (!INLINE.test(name)) this.pieces.push('\n');
     if (name === this.hidden?.name) {
       this.hidden.depth -= 1;

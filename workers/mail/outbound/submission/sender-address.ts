@@ -9,7 +9,7 @@ import { listExactReceivers, listReceivers } from '../../domain/email-address.ts
 import { type MailPath, parseMailPath } from '../../domain/mail-path.ts';
 import { isOpen } from '../../domain/masked-state.ts';
 import { findMainDomain, isHostedDomain } from '../../domains/hosted-domains.ts';
-import { findRecipient } from '../../store/recipient-store.ts';
+import { type FoundRecipient, findRecipient } from '../../store/recipient-store.ts';
 
 export interface Sender {
   readonly userId: string;
@@ -19,11 +19,17 @@ export interface Sender {
 }
 
 export interface SenderAddress {
+  /** Empty for a masked address, unless the request names one. */
   readonly name: string;
   /** The address in lower case. It is valid in an SMTP command. */
   readonly email: string;
   /** The address of the account that allows it: itself, itself without its tag, or a wildcard. */
   readonly ownAddress: string;
+}
+
+interface OwnAddress {
+  readonly email: string;
+  readonly isMasked: boolean;
 }
 
 /**
@@ -44,26 +50,36 @@ export async function decideFrom(
   // The user chooses the tag, so the whole address must match the grammar.
   const path = parseMailPath(from.email.toLowerCase());
   const near = path && source === 'replica' ? await findExactly(env, sender, path) : null;
-  const ownAddress = near ?? (path && (await findInPrimary(env, sender, path)));
-  if (path && ownAddress !== null) return ok({ name: from.name ?? sender.name, email: path.email, ownAddress });
+  const own = near ?? (path && (await findInPrimary(env, sender, path)));
+  if (path && own !== null) {
+    // The account's name would tell whose the masked address is. A name that the request gives is the person's choice.
+    const name = from.name ?? (own.isMasked ? '' : sender.name);
+    return ok({ name, email: path.email, ownAddress: own.email });
+  }
   const errors = [{ path: 'from.email', message: 'must be one of your own addresses' }];
   return err(problem(400, 'foreign_sender', 'From is not one of your addresses.', { errors }));
 }
 
 /** Finds the sender among the addresses that were issued to the user, without the primary of DIRECTORY. */
-async function findExactly(env: Env, { userId, email }: Sender, path: MailPath): Promise<string | null> {
+async function findExactly(env: Env, { userId, email }: Sender, path: MailPath): Promise<OwnAddress | null> {
   if (!(await isHostedDomain(env, path.domain))) return null;
   const emails = listExactReceivers(path);
-  if (email !== null && emails.includes(email)) return email;
+  if (email !== null && emails.includes(email)) return { email, isMasked: false };
   const found = await findRecipient(env, emails, 'replica');
-  return found?.userId === userId && isOpen(found.masked, createClock(env)()) ? found.email : null;
+  return toOwn(env, userId, found);
 }
 
-async function findInPrimary(env: Env, { userId }: Sender, path: MailPath): Promise<string | null> {
+async function findInPrimary(env: Env, { userId }: Sender, path: MailPath): Promise<OwnAddress | null> {
   const main = await findMainDomain(env, path.domain);
   // The first match receives mail to the address. A wildcard of the user therefore does not cover an address of another user.
   const found = main === null ? null : await findRecipient(env, listReceivers(path, main));
-  return found?.userId === userId && isOpen(found.masked, createClock(env)()) ? found.email : null;
+  return toOwn(env, userId, found);
 }
+
+/** @returns the found address if it is the user's and open. */
+const toOwn = (env: Env, userId: string, found: FoundRecipient | null): OwnAddress | null =>
+  found?.userId === userId && isOpen(found.masked, createClock(env)())
+    ? { email: found.email, isMasked: found.masked !== null }
+    : null;
 
 const NO_MAILBOX = problem(404, 'no_mailbox', 'This user has no mailbox.');
