@@ -1,5 +1,4 @@
 /** Makes, changes, ends and opens masked addresses. The JSON API and JMAP both use this file. */
-import type { MessageDetail } from '../../../durable-objects/mail/contract/messages.ts';
 import { listUserTokens, type UserPrincipal } from '../../identity/index.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
@@ -8,7 +7,6 @@ import { isMissingCall } from '../../shared/stores/object-namespace.ts';
 import { logError } from '../../shared/telemetry/log.ts';
 import { inventMaskedName } from '../domain/masked-name.ts';
 import { type MaskedState, toEffectiveState } from '../domain/masked-state.ts';
-import { HIDDEN_RECIPIENT } from '../domain/written-fields.ts';
 import { findMainDomain } from '../domains/hosted-domains.ts';
 import { addAddress } from '../store/address-store.ts';
 import * as store from '../store/masked-store.ts';
@@ -57,24 +55,6 @@ async function nameCreator(env: Env, { userId, via, credentialId }: UserPrincipa
   if (via !== 'token') return 'Tessera';
   const tokens = await listUserTokens(env, userId, '', TOKENS_MAX);
   return tokens.find(({ tokenId }) => tokenId === credentialId)?.name ?? '';
-}
-
-/** Lists the masked addresses of a user with their state as of now, newest first. */
-export async function listMasked(env: Env, userId: string): Promise<store.MaskedAddress[]> {
-  const now = createClock(env)();
-  const rows = await store.listMasked(env, userId);
-  return rows.map((row) => ({ ...row, state: toEffectiveState(row, now) }));
-}
-
-/** @returns the masked address to which a message came, also if it ended; null for any other message. */
-export async function findMaskedRecipient(
-  env: Env,
-  userId: string,
-  { to, cc, headers }: Pick<MessageDetail, 'to' | 'cc' | 'headers'>,
-): Promise<store.MaskedAddress | null> {
-  const hidden = headers.findLast(({ name }) => name === HIDDEN_RECIPIENT)?.value ?? '';
-  const received = [hidden, ...[...to, ...cc].map(({ email }) => email.toLowerCase())];
-  return (await listMasked(env, userId)).find(({ email }) => received.includes(email)) ?? null;
 }
 
 export type MaskedChange = Partial<Pick<store.MaskedAddress, 'note' | 'forDomain' | 'url'>> & {

@@ -2,10 +2,10 @@
 import { z } from '@hono/zod-openapi';
 import type { Draft, DraftContent } from '../../../durable-objects/mail/contract/drafts.ts';
 import { admitAction } from '../../identity/index.ts';
-import { findMaskedRecipient } from '../accounts/masked-addresses.ts';
 import { toVisibleLine, toVisibleText } from '../domain/foreign-text.ts';
 import { lineSchema } from '../schemas/draft.ts';
 import { labelSchema } from '../schemas/message.ts';
+import { findMaskedRecipient } from '../store/masked-store.ts';
 import { type Agent, orRefuse, readMessage, ToolError } from './agent.ts';
 import { AgentReader } from './reading.ts';
 import { tool } from './tool.ts';

@@ -5,10 +5,10 @@ import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { isPublicUrl } from '../../shared/settings/public-url.ts';
 import { logError, logInfo } from '../../shared/telemetry/log.ts';
-import { findMaskedRecipient } from '../accounts/masked-addresses.ts';
 import type { DkimVerdict } from '../checks/verdicts.ts';
 import { readUnsubscribe, type Unsubscribe } from '../domain/unsubscribe.ts';
 import { MAILBOX_UNAVAILABLE } from '../schemas/errors.ts';
+import { findMaskedRecipient } from '../store/masked-store.ts';
 import { decideFrom, type Sender } from './submission/sender-address.ts';
 import { submitMessage } from './submission/submit-message.ts';
 

@@ -3,11 +3,12 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { requireMailUser } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonBody, jsonContent, problemResponses, sendProblem } from '../../shared/json/json-api.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
-import { changeMasked, createMasked, listMasked } from '../accounts/masked-addresses.ts';
+import { changeMasked, createMasked } from '../accounts/masked-addresses.ts';
 import { CHOSEN_STATES } from '../domain/masked-state.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
 import { maskedNoteSchema, maskedOriginSchema, maskedSchema } from '../schemas/masked.ts';
 import type { MaskedAddress } from '../store/masked-store.ts';
+import { listMasked } from '../store/masked-store.ts';
 import { toTime, USER_ROUTE } from './route.ts';
 
 const toJson = (row: MaskedAddress) => ({

@@ -1,10 +1,12 @@
 /** SQL of masked addresses, in the database of their user. */
 
+import type { MessageDetail } from '../../../durable-objects/mail/contract/messages.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { userDatabaseOf } from '../../shared/stores/directories.ts';
 import { prepare, readAll, readFirst, statement } from '../../shared/stores/statement.ts';
 import { logError } from '../../shared/telemetry/log.ts';
-import { isOpen, type MaskedFacts } from '../domain/masked-state.ts';
+import { isOpen, type MaskedFacts, toEffectiveState } from '../domain/masked-state.ts';
+import { HIDDEN_RECIPIENT } from '../domain/written-fields.ts';
 
 export interface MaskedAddress extends MaskedFacts {
   readonly email: string;
@@ -45,14 +47,28 @@ const touch = statement<{ email: string; now: number }>(
      state = CASE state WHEN 'pending' THEN 'enabled' ELSE state END WHERE email = :email`,
 );
 
-/** Lists the masked addresses of a user, newest first, with those that were ended. */
-export const listMasked = (env: Env, userId: string): Promise<MaskedAddress[]> =>
-  readAll(userDatabaseOf(env, userId), list, { userId });
+/** Lists the masked addresses of a user with their state as of now, newest first, with those that were ended. */
+export async function listMasked(env: Env, userId: string): Promise<MaskedAddress[]> {
+  const now = createClock(env)();
+  const rows = await readAll(userDatabaseOf(env, userId), list, { userId });
+  return rows.map((row) => ({ ...row, state: toEffectiveState(row, now) }));
+}
 
 /** Lists the masked addresses of a user that receive mail and may be senders. */
 export async function listOpenMasked(env: Env, userId: string): Promise<string[]> {
   const now = createClock(env)();
   return (await listMasked(env, userId)).filter((row) => isOpen(row, now)).map(({ email }) => email);
+}
+
+/** @returns the masked address to which a message came, also if it ended; null for any other message. */
+export async function findMaskedRecipient(
+  env: Env,
+  userId: string,
+  { to, cc, headers }: Pick<MessageDetail, 'to' | 'cc' | 'headers'>,
+): Promise<MaskedAddress | null> {
+  const hidden = headers.findLast(({ name }) => name === HIDDEN_RECIPIENT)?.value ?? '';
+  const received = [hidden, ...[...to, ...cc].map(({ email }) => email.toLowerCase())];
+  return (await listMasked(env, userId)).find(({ email }) => received.includes(email)) ?? null;
 }
 
 export const findMasked = (env: Env, userId: string, email: string): Promise<MaskedAddress | null> =>

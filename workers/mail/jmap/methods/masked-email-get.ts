@@ -1,6 +1,6 @@
 /** `MaskedEmail/get` (https://www.fastmail.com/developer/maskedemail). */
 import { z } from '@hono/zod-openapi';
-import { listMasked } from '../../accounts/masked-addresses.ts';
+import { listMasked } from '../../store/masked-store.ts';
 import { MASKED_PROPERTIES, toMaskedEmail, toMaskedState } from '../objects/masked-email.ts';
 import { getArguments } from '../protocol/arguments.ts';
 import { method } from '../protocol/method.ts';

@@ -1,7 +1,8 @@
 /** `MaskedEmail/set` (https://www.fastmail.com/developer/maskedemail). */
 import { z } from '@hono/zod-openapi';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
-import { changeMasked, createMasked, listMasked } from '../../accounts/masked-addresses.ts';
+import { changeMasked, createMasked } from '../../accounts/masked-addresses.ts';
+import { listMasked } from '../../store/masked-store.ts';
 import {
   type MaskedEmail,
   maskedCreateSchema,
