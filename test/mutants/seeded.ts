@@ -1,5 +1,5 @@
 /**
- * Makes the faults of `seeded-faults.ts` one at a time, in a copy of the tree, and runs the tests that must fail.
+ * Makes the faults of a list (`seeded-faults.ts`, `fresh-faults.ts`) one at a time, in a copy of the tree, and runs the tests that must fail.
  *
  * First the same tests run without a fault: a kill counts only if they pass then. A fault whose text matches no place of the product,
  * or several, no longer applies and fails the run, so that the list is kept true.
@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SEEDED_FAULTS, type SeededFault } from './seeded-faults.ts';
+import type { SeededFault } from './seeded-faults.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PRODUCT = '{workers,durable-objects,web}/**/*.{ts,tsx}';
@@ -78,10 +78,10 @@ function judge({ root: copy, product, passing }: Copy, fault: SeededFault): Outc
 }
 
 /** @param ids ids of the faults to make, such as `O01`; all if there are none. @returns whether every fault was killed. */
-export function runSeeded(ids: readonly string[]): boolean {
-  const unknown = ids.filter((id) => !SEEDED_FAULTS.some((fault) => fault.id === id));
+export function runSeeded(list: readonly SeededFault[], ids: readonly string[]): boolean {
+  const unknown = ids.filter((id) => !list.some((fault) => fault.id === id));
   if (unknown.length > 0) throw new Error(`no seeded fault is named ${unknown.join(', ')}`);
-  const faults = SEEDED_FAULTS.filter(({ id }) => ids.length === 0 || ids.includes(id));
+  const faults = list.filter(({ id }) => ids.length === 0 || ids.includes(id));
   const root = copyTree();
   const copy: Copy = { root, product: readProduct(root), passing: new Map() };
   try {
