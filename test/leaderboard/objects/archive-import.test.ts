@@ -54,17 +54,19 @@ it('is planned by cron each hour, and its files are removed a day later, if the 
   await runCron(42);
   expect(await former.find()).toMatchObject({ archive: null, dueAt: Date.now() + DAY_MS });
   expect(await former.listFiles()).not.toEqual([]);
-  vi.setSystemTime(Date.now() + DAY_MS);
   const [copy = ''] = await former.listFiles('leaderboard-copies', '1/copy.json');
-  const kept = await env.BLOBS.get(copy);
-  const bytes = (await kept?.arrayBuffer()) ?? '';
-  await env.BLOBS.delete(copy);
-  await runCron(43);
-  expect(await former.listFiles()).not.toEqual([]);
-  const { sha256 } = kept?.checksums ?? {};
-  await env.BLOBS.put(copy, bytes, sha256 && { sha256 });
+  for (const [n, bucket] of [env.BLOBS, env.BLOBS_2].entries()) {
+    vi.setSystemTime(Date.now() + DAY_MS);
+    const kept = await bucket.get(copy);
+    const bytes = (await kept?.arrayBuffer()) ?? '';
+    await bucket.delete(copy);
+    await runCron(43 + n);
+    expect(await former.listFiles()).not.toEqual([]);
+    const { sha256 } = kept?.checksums ?? {};
+    await bucket.put(copy, bytes, sha256 && { sha256 });
+  }
   vi.setSystemTime(Date.now() + DAY_MS);
-  await runCron(44);
+  await runCron(45);
   expect(await former.listFiles()).toEqual([]);
   expect(await former.find()).toMatchObject({ archive: null, dueAt: null });
   expect(await former.read()).toEqual(before);
