@@ -1,6 +1,9 @@
 /**
  * A second list of faults, made from the product's code alone by someone who had not read the tests. It tells whether the tests notice
  * only the faults of `seeded-faults.ts`, for which some of them were written. `npm run test:mutants -- --seeded --fresh` makes them.
+ *
+ * On 28 November 2026, when the list was new, the named tests noticed 11 of the 40: F08, F10, F11, F20, F21, F23, F24, F27, F29, F32 and
+ * F34. Tests were then written for 19 of the others. Still not noticed: F01, F06, F07, F09, F22, F28, F31, F35, F37 and F39.
  */
 import type { SeededFault } from './seeded-faults.ts';
 
@@ -231,7 +234,7 @@ export const FRESH_FAULTS: readonly SeededFault[] = [
     from: "if (!checked.ok) return err({ kind: 'deferred', code: null, reply: ",
     to: "if (!checked.ok) return ok('{}');\n  if (!checked.ok) return err({ kind: 'deferred', code: null, reply: ",
     harm: 'while the scanner is silent, mail leaves without a check for viruses',
-    tests: [...mail('blocked-mail', 'checks'), 'test/mail/system/scanner-failures.test.ts'],
+    tests: ['test/mail/system/scanners.test.ts'],
   },
   {
     id: 'F33',
