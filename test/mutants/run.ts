@@ -7,6 +7,7 @@
  *   --tests <glob>        only these unit tests, for each time that it is given. Much faster; kills by others are not seen
  *   --concurrency <n>     test processes, 2 by default
  *   --seeded              the faults of `seeded-faults.ts` instead, which are anywhere in the product
+ *   --fresh               with `--seeded`: the faults of `fresh-faults.ts`, which were made without knowledge of the tests
  *   --id <id>             only this seeded fault, for each time that it is given
  *
  * Mutants of texts, regular expressions, object and array literals and whole blocks are left out: most of them change a
@@ -17,8 +18,10 @@ import { basename, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
 import { EQUIVALENT_MUTANTS } from './equivalent-mutants.ts';
+import { FRESH_FAULTS } from './fresh-faults.ts';
 import { addNumberMutator } from './number-mutator.ts';
 import { runSeeded } from './seeded.ts';
+import { SEEDED_FAULTS } from './seeded-faults.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const KILLED_PERCENT_MIN = 90;
@@ -51,10 +54,11 @@ const { values } = parseArgs({
     tests: { type: 'string', multiple: true },
     concurrency: { type: 'string', default: '2' },
     seeded: { type: 'boolean', default: false },
+    fresh: { type: 'boolean', default: false },
     id: { type: 'string', multiple: true, default: [] },
   },
 });
-if (values.seeded) process.exit(runSeeded(values.id) ? 0 : 1);
+if (values.seeded) process.exit(runSeeded(values.fresh ? FRESH_FAULTS : SEEDED_FAULTS, values.id) ? 0 : 1);
 const allFolders = globSync('{workers,durable-objects,web}/**/domain', { cwd: ROOT }).sort();
 const folders = allFolders.filter((folder) => folder.includes(values.folder));
 const mutated = folders

@@ -1,14 +1,16 @@
 /**
- * Makes the faults of `seeded-faults.ts` one at a time, in a copy of the tree, and runs the tests that must fail.
+ * Makes the faults of a list (`seeded-faults.ts`, `fresh-faults.ts`) one at a time, in a copy of the tree, and runs the tests that must fail.
  *
- * First the same tests run without a fault: a kill counts only if they pass then. A fault whose text matches no place of the product,
- * or several, no longer applies and fails the run, so that the list is kept true.
+ * A file that fails with a fault runs once without it: a kill counts only if it passes then. A fault whose text matches no place of the
+ * product, or several, no longer applies and fails the run, so that the list is kept true. With `TESSERA_PREBUILT=1`, the copy begins
+ * with the build of this tree.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SEEDED_FAULTS, type SeededFault } from './seeded-faults.ts';
+import { stripVTControlCharacters } from 'node:util';
+import type { SeededFault } from './seeded-faults.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PRODUCT = '{workers,durable-objects,web}/**/*.{ts,tsx}';
@@ -27,16 +29,27 @@ function copyTree(): string {
   for (const path of listed.stdout.split('\0')) {
     if (path !== '' && existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(copy, path));
   }
+  if (process.env.TESSERA_PREBUILT === '1') cpSync(join(ROOT, 'dist'), join(copy, 'dist'), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   return copy;
 }
 
-/** Runs a test file in the copy. Tests of pure code, and of code inside workerd, need no build. @returns whether it passed. */
-function passes(copy: string, test: string): boolean {
-  const { CI: _, ...env } = process.env;
+/**
+ * Runs a test file in the copy. Tests of pure code, and of code inside workerd, need no build.
+ * @returns the first test that failed, or another sign of failure; null if the file passed.
+ */
+function findFailure(copy: string, test: string): string | null {
+  const { CI: _, TESSERA_PREBUILT: _prebuilt, ...env } = process.env;
   const isBuilt = /^test\/[^/]+\/(?:objects|unit)\//.test(test) && existsSync(join(copy, 'dist/state'));
-  const options = { cwd: copy, env: isBuilt ? { ...env, TESSERA_PREBUILT: '1' } : env, stdio: 'ignore' } as const;
-  return spawnSync(process.execPath, ['test/run.ts', test], options).status === 0;
+  const ran = spawnSync(process.execPath, ['test/run.ts', test], {
+    cwd: copy,
+    env: isBuilt ? { ...env, TESSERA_PREBUILT: '1' } : env,
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  if (ran.status === 0) return null;
+  const failed = /^.*FAIL .*$/m.exec(stripVTControlCharacters(`${ran.stdout}${ran.stderr}`))?.[0];
+  return failed?.replace(/^.*FAIL\s+(?:\|?\w+\|?\s+)?/, '').trim() ?? `${test} ended with ${ran.status}`;
 }
 
 /** Reads the code of the product. @returns the text of each file by its path below `root` */
@@ -53,41 +66,47 @@ export function findPlace(product: ReadonlyMap<string, string>, { from }: Seeded
 interface Copy {
   readonly root: string;
   readonly product: ReadonlyMap<string, string>;
-  /** Whether a test file passes without a fault, for those that ran. */
+  /** Whether a test file passes without a fault, for those that noticed one. */
   readonly passing: Map<string, boolean>;
 }
 
-function judge({ root: copy, product, passing }: Copy, fault: SeededFault): Outcome {
+interface Judged {
+  readonly outcome: Outcome;
+  /** The test that noticed the fault. */
+  readonly by?: string;
+}
+
+function judge({ root: copy, product, passing }: Copy, fault: SeededFault): Judged {
   const place = findPlace(product, fault);
-  if (place === null) return 'NO LONGER APPLIES';
+  if (place === null) return { outcome: 'NO LONGER APPLIES' };
   const tests = fault.tests.filter((test) => existsSync(join(copy, test)));
-  if (tests.length === 0) return 'NO TEST';
-  for (const test of tests) if (!passing.has(test)) passing.set(test, passes(copy, test));
-  const sound = tests.filter((test) => passing.get(test));
-  if (sound.length === 0) return 'FAILS WITHOUT THE FAULT';
+  if (tests.length === 0) return { outcome: 'NO TEST' };
   const path = join(copy, place.file);
-  writeFileSync(
-    path,
-    place.text.replace(fault.from, () => fault.to),
-  );
-  try {
-    return sound.some((test) => !passes(copy, test)) ? 'killed' : 'SURVIVED';
-  } finally {
+  let unsound = 0;
+  for (const test of tests) {
+    const changed = place.text.replace(fault.from, () => fault.to);
+    writeFileSync(path, changed);
+    const by = findFailure(copy, test);
     writeFileSync(path, place.text);
+    if (by === null) continue;
+    if (!passing.has(test)) passing.set(test, findFailure(copy, test) === null);
+    if (passing.get(test)) return { outcome: 'killed', by };
+    unsound++;
   }
+  return { outcome: unsound === tests.length ? 'FAILS WITHOUT THE FAULT' : 'SURVIVED' };
 }
 
 /** @param ids ids of the faults to make, such as `O01`; all if there are none. @returns whether every fault was killed. */
-export function runSeeded(ids: readonly string[]): boolean {
-  const unknown = ids.filter((id) => !SEEDED_FAULTS.some((fault) => fault.id === id));
+export function runSeeded(list: readonly SeededFault[], ids: readonly string[]): boolean {
+  const unknown = ids.filter((id) => !list.some((fault) => fault.id === id));
   if (unknown.length > 0) throw new Error(`no seeded fault is named ${unknown.join(', ')}`);
-  const faults = SEEDED_FAULTS.filter(({ id }) => ids.length === 0 || ids.includes(id));
+  const faults = list.filter(({ id }) => ids.length === 0 || ids.includes(id));
   const root = copyTree();
   const copy: Copy = { root, product: readProduct(root), passing: new Map() };
   try {
     const outcomes = faults.map((fault) => {
-      const outcome = judge(copy, fault);
-      console.log(`${outcome} ${fault.id}: ${fault.harm}`);
+      const { outcome, by } = judge(copy, fault);
+      console.log(`${outcome} ${fault.id}: ${fault.harm}${by === undefined ? '' : ` [${by}]`}`);
       return outcome;
     });
     const killed = outcomes.filter((outcome) => outcome === 'killed').length;

@@ -2,7 +2,7 @@
 import { env as bindings } from 'cloudflare:test';
 import { afterEach, expect, it, vi } from 'vitest';
 import { openSecret } from '../../../workers/identity/secrets/secrets.ts';
-import { recheckSignIns } from '../../../workers/identity/sign-in/recheck.ts';
+import { recheck, recheckSignIns } from '../../../workers/identity/sign-in/recheck.ts';
 import { bindSignIn, refreshContextOf } from '../../../workers/identity/sign-in/sign-ins.ts';
 import { createSignInStore } from '../../../workers/identity/store/sign-in-store.ts';
 import { findSuspension } from '../../../workers/identity/users/suspensions.ts';
@@ -95,4 +95,18 @@ it('a late check of a sign-in pauses nobody whom another check confirmed', async
     },
   });
   expect(cases).toBeGreaterThan(6);
+});
+
+it('two checks that have read the same row use its refresh token once', async () => {
+  const { env, provider, userId, key, clock } = await makeScene();
+  let asked = 0;
+  provider.intercept = (_, call) => {
+    asked++;
+    return call();
+  };
+  const row = await createSignInStore(env.DIRECTORY).find(key);
+  if (row === null) throw new Error('there is no sign-in');
+  await Promise.all([recheck(env, row, clock.now), recheck(env, row, clock.now)]);
+  expect(asked).toBe(1);
+  expect(await findSuspension(env, userId)).toBeNull();
 });

@@ -129,6 +129,7 @@ describe('the copy of a shard', () => {
 
   it.each([
     ['damaged in one location', 200, undefined],
+    ['damaged in one location, of the same length', 200, undefined],
     ['damaged in every location', 409, 'copy_damaged'],
     ['missing in every location', 409, 'copy_part_missing'],
   ] as const)('is read with a part that is %s', async (fault, status, code) => {
@@ -136,7 +137,9 @@ describe('the copy of a shard', () => {
     const part = (await readManifest()).parts[0]?.name ?? '';
     const kept = await (await env.BLOBS_2.get(prefix + part))?.arrayBuffer();
     await lose();
-    if (fault.startsWith('damaged')) await env.BLOBS.put(prefix + part, new Uint8Array(10));
+    const flipped = new Uint8Array(kept ?? new ArrayBuffer(0)).map((byte) => byte ^ 1);
+    if (fault.startsWith('damaged'))
+      await env.BLOBS.put(prefix + part, fault.endsWith('same length') ? flipped : new Uint8Array(10));
     else await env.BLOBS.delete(prefix + part);
     if (fault === 'damaged in every location') await env.BLOBS_2.put(prefix + part, new Uint8Array(10));
     if (fault === 'missing in every location') await env.BLOBS_2.delete(prefix + part);

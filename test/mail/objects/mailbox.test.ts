@@ -83,6 +83,14 @@ describe('a mailbox', () => {
     expect(value(await mailbox.readProfile()).usedBytes).toBe(1000);
   });
 
+  it('stores a delivery no more that is repeated after its message was erased', async () => {
+    const input = delivery({}, { folder: 'trash', receivedAt: Date.now() });
+    const { messageId } = value(await mailbox.storeMessage(input));
+    expect(value(await mailbox.emptyFolder('trash'))).toBe(1);
+    expect(value(await mailbox.storeMessage(input))).toMatchObject({ messageId, duplicate: true });
+    expect(value(await mailbox.listMessages('trash', { offset: 0 }, 50))).toEqual([]);
+  });
+
   it('accepts mail up to the quota and refuses one byte more', async () => {
     expect(await mailbox.storeMessage(delivery({}, { sizeBytes: 1_000_001 }))).toMatchObject({
       ok: false,

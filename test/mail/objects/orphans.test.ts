@@ -200,6 +200,9 @@ it('deletes nothing in a round that would remove too much, until an operator agr
   expect(await inDays(7)).toMatchObject({ removed: 0 });
   await store.acknowledge({ remove: true, takeOver: false });
   expect(await inDays(8)).toMatchObject({ removed: 21, alarm: null });
+  // The consent was for that round only.
+  for (let n = 0; n < 21; n++) await env.BLOBS.put(`mail/${userId}/in/later-${n}`, raw);
+  expect((await inDays(10)).alarm).toMatch(/21 of 22/);
 });
 
 it('takes over a namespace when an operator confirms it', async () => {

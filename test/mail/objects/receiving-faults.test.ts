@@ -24,11 +24,11 @@ beforeEach(() => {
   vi.spyOn(console, 'error').mockImplementation(() => {});
 });
 
-const rawOf = (subject: string) =>
-  `From: a@far.test\r\nSubject: ${subject}\r\nMessage-ID: <${subject}@far.test>\r\nDate: Sat, 21 Nov 2026 00:00:00 +0000\r\n\r\nThe text.\r\n`;
+const rawOf = (subject: string, text: string) =>
+  `From: a@far.test\r\nSubject: ${subject}\r\nMessage-ID: <${subject}@far.test>\r\nDate: Sat, 21 Nov 2026 00:00:00 +0000\r\n\r\n${text}\r\n`;
 
-async function accept(bindings: Env, to: readonly string[], subject: string): Promise<number[]> {
-  const raw = rawOf(subject);
+async function accept(bindings: Env, to: readonly string[], subject: string, text = 'The text.'): Promise<number[]> {
+  const raw = rawOf(subject, text);
   const envelope = { from: 'a@far.test', to, clientIp: null, helo: null };
   const body = new Blob([raw]).stream();
   const replies = await acceptMessage(bindings, envelope, { body, sizeBytes: raw.length }, { origin: 'local' });
@@ -137,4 +137,17 @@ it('does not take the silence of a location for a missing object', async () => {
   });
   await expect(getBlob({ ...env, BLOBS: silent }, 'mail/silent')).rejects.toThrow('silent');
   expect(await getBlob(env, 'mail/nowhere')).toBeNull();
+});
+
+it('keeps the text of a message, stored as an object of its own, if its delivery loses the answer', async () => {
+  const [ann = { email: '', userId: '' }] = people;
+  expect(await accept(env, [ann.email], 'long', 'The text. '.repeat(110_000))).toEqual([250]);
+  await processIncoming(losing('deliverIncoming'), ann.userId);
+  const mailbox = openMailbox(env, ann.userId);
+  const listed = await mailbox.listMessages('inbox', { offset: 0 }, 50);
+  const long = listed.ok ? listed.value.find(({ subject }) => subject === 'long') : undefined;
+  const message = await mailbox.readMessage(long?.messageId ?? '');
+  const key = message.ok ? message.value.text.r2Key : null;
+  expect(key).not.toBeNull();
+  expect(await getBlob(env, key ?? '')).not.toBeNull();
 });

@@ -11,6 +11,7 @@ import { insertSubscription } from '../../../durable-objects/mail/jmap/push-stor
 import { createFolder } from '../../../durable-objects/mail/messages/folder-store.ts';
 import { nextSnapshotAt } from '../../../durable-objects/mail/messages/snapshot-store.ts';
 import { addLesson } from '../../../durable-objects/mail/messages/spam-lesson-store.ts';
+import { listAutomatic, queueAutomatic } from '../../../durable-objects/mail/rules/automatic-store.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -173,5 +174,27 @@ it('a change that is made while a snapshot is written is left for the next one',
     expect(nextSnapshotAt(sql)).not.toBeNull();
     await saveSnapshot({ database, jobs: failing({}) });
     expect(nextSnapshotAt(sql)).toBeNull();
+  });
+});
+
+it('a page of a snapshot that could not be written is written by the next run', async () => {
+  await inMailbox(async (database) => {
+    createFolder(database.sql, 'Before', NOW);
+    const down = failing({ saveSnapshot: () => Promise.reject(new Error('no quorum')) });
+    await expect(saveSnapshot({ database, jobs: down })).rejects.toThrow('no quorum');
+    const written: string[] = [];
+    await saveSnapshot({ database, jobs: failing({ saveSnapshot: async (key) => void written.push(key) }) });
+    expect(written).toHaveLength(1);
+  });
+});
+
+it('a message whose forward failed is not given up as forwarded', async () => {
+  await inMailbox(async (database, userId) => {
+    const { sql } = database;
+    const send = { messageId: crypto.randomUUID(), recipient: 'b@far.test', envelopeFrom: 'a@far.test' };
+    for (const kind of ['forward', 'end'] as const) queueAutomatic(sql, { ...send, kind }, NOW);
+    const jobs = failing({ sendAutomatic: () => Promise.reject(new Error('no location answers')) });
+    await runWakes({ ...at(NOW), database, userId, jobs, waitUntil: () => {} });
+    expect([...listAutomatic(sql)].map(({ kind }) => kind)).toEqual(['forward', 'end']);
   });
 });

@@ -53,6 +53,12 @@ it('keeps the marker while no location answers for the source', async () => {
   expect(await env.BLOBS_2.head(KEY)).toBeNull();
 });
 
+it('keeps the marker while a location is silent for one call', async () => {
+  const head = (key: string) => (key === KEY ? Promise.reject(new Error('silent')) : env.BLOBS.head(key));
+  expect(await makeMarkedCopies(locationsWith({}, { head } as Partial<R2Bucket>), always)).toBe(0);
+  expect(await env.BLOBS.head(MARKER)).not.toBeNull();
+});
+
 it('deletes the copy of an object that was deleted while it was copied', async () => {
   const put = async (...values: Parameters<R2Bucket['put']>) => {
     // The delete reaches both locations after the source was read and before the copy arrives.
@@ -95,4 +101,26 @@ it('deletes an orphan only after two rounds, however long the first one takes', 
   await collectOrphans(store, source, start + 4 * DAY);
   expect(await collectOrphans(store, source, start + 4 * DAY)).toMatchObject({ isRoundOver: true, removed: 1 });
   expect(removed).toEqual([KEY]);
+});
+
+it.each([
+  ['names it again', { orphans: [], unknown: [] }],
+  ['does not answer', { orphans: [], unknown: [KEY] }],
+])('deletes no orphan whose owner %s when it is asked before the delete', async (_, last) => {
+  await env.DIRECTORY.batch(['orphan', 'collector'].map((table) => env.DIRECTORY.prepare(`DELETE FROM ${table}`)));
+  const store = createCollectorStore(env.DIRECTORY, 'mail');
+  const removed: string[] = [];
+  const orphan = { key: KEY, storedAt: 1, isGivenUp: false };
+  let asked = 0;
+  const source = {
+    findDoubt: async () => null,
+    scan: async () => ({ keys: [orphan], scanned: 1, next: null }),
+    // Two rounds find it. The third question is the one before the delete.
+    findOrphans: async () => (++asked < 3 ? { orphans: [orphan], unknown: [] } : last),
+    remove: async (keys: readonly string[]) => void removed.push(...keys),
+  };
+  const start = Date.parse('2046-05-10T12:00:00Z');
+  await collectOrphans(store, source, start);
+  expect(await collectOrphans(store, source, start + 2 * DAY)).toMatchObject({ isRoundOver: true, removed: 0 });
+  expect([asked, removed]).toEqual([3, []]);
 });

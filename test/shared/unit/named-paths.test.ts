@@ -7,6 +7,7 @@ import biome from '../../../biome.json' with { type: 'json' };
 import { STATE_FACTORIES } from '../../../dev/rules/module-state.ts';
 import { BUILDERS } from '../../../dev/rules/parameter-writes.ts';
 import { EQUIVALENT_MUTANTS } from '../../mutants/equivalent-mutants.ts';
+import { FRESH_FAULTS } from '../../mutants/fresh-faults.ts';
 import { findPlace, readProduct } from '../../mutants/seeded.ts';
 import { SEEDED_FAULTS } from '../../mutants/seeded-faults.ts';
 
@@ -111,9 +112,10 @@ describe('a path that a rule names', () => {
 
   it('and the text that it replaces are in the source once, for seeded faults and their tests', () => {
     const product = readProduct(ROOT);
-    const stale = SEEDED_FAULTS.filter((fault) => findPlace(product, fault) === null).map(({ id }) => id);
+    const faults = [...SEEDED_FAULTS, ...FRESH_FAULTS];
+    const stale = faults.filter((fault) => findPlace(product, fault) === null).map(({ id }) => id);
     expect(stale).toEqual([]);
-    expect(SEEDED_FAULTS.flatMap(({ tests }) => tests).filter((test) => !FILES.includes(test))).toEqual([]);
+    expect(faults.flatMap(({ tests }) => tests).filter((test) => !FILES.includes(test))).toEqual([]);
   });
 
   it('and each file that may write on arguments exists', () => {

@@ -5,6 +5,8 @@ import { slotOf } from '../../../workers/storage/domain/slots.ts';
 import { toBlobKey } from '../../../workers/storage/engine/blobs/locations.ts';
 import type { Bucket, Engine } from '../../../workers/storage/engine/index.ts';
 import type { EngineContext } from '../../../workers/storage/engine/model/context.ts';
+import { removeUnreferenced } from '../../../workers/storage/engine/store/blob-store.ts';
+import { acquireLease, releaseLease } from '../../../workers/storage/engine/store/task-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from '../../../workers/storage/maintenance/collect.ts';
 import { isLifecycleDue, runLifecycle } from '../../../workers/storage/maintenance/lifecycle.ts';
 import { moveSlot } from '../../../workers/storage/maintenance/move-slot.ts';
@@ -65,6 +67,29 @@ test('overwritten bytes wait from the last time that they lost a name', async ()
   expect(since).toBe(now);
 });
 
+test('bytes that lost their last name since they were listed stay for their readers', async () => {
+  const { engine, context } = makeEngine();
+  const bucket = await makeBucket(engine);
+  await put(engine, bucket, 'x', patternOf(20_000));
+  const [extent] = value(await engine.getVersion(bucket, 'x')).handle.extents;
+  value(await engine.deleteObject(bucket, { name: 'x' }));
+  expect(await removeUnreferenced(context, 0, [extent?.blobId ?? ''], Date.now() - HOUR)).toEqual([]);
+  expect(await removeUnreferenced(context, 0, [extent?.blobId ?? ''], Date.now() + HOUR)).toHaveLength(1);
+});
+
+test('a worker whose lease has ended does not end the lease of the next one', async () => {
+  let now = Date.now();
+  const { context } = makeEngine({ now: () => now });
+  const take = () => acquireLease(context, 0, 'work', HOUR);
+  const late = await take();
+  now += 2 * HOUR;
+  const next = await take();
+  await releaseLease(context, 0, 'work', late ?? '');
+  expect(await take()).toBeNull();
+  await releaseLease(context, 0, 'work', next ?? '');
+  expect(await take()).not.toBeNull();
+});
+
 test('a bucket remembers its newest removed version, also if an older one is removed after it', async () => {
   const { engine } = makeEngine();
   const bucket = await makeBucket(engine, 'enabled');
@@ -93,6 +118,35 @@ test('a copy that a location lacks stays recorded as missing while the location 
   const healed = emptyScrubReport();
   for (let restart = true; await scrubStep(context, 0, 1e9, healed, { restart }); ) restart = false;
   expect(healed).toMatchObject({ repaired_copies: 1 });
+});
+
+test.each([
+  ['that has the only copy does not answer', 'BLOBS'],
+  ['that lacks a copy takes the bytes, but does not say that it has them', 'BLOBS_2'],
+] as const)('a copy stays recorded as missing, and nothing as lost, while the location %s', async (_, name) => {
+  const { engine } = makeEngine();
+  const bucket = await makeBucket(engine);
+  await put(engine, bucket, 'x', patternOf(20_000));
+  const [extent] = value(await engine.getVersion(bucket, 'x')).handle.extents;
+  await env.BLOBS_2.delete(toBlobKey(extent?.blobId ?? ''));
+  await database.prepare('UPDATE blob SET locations = 1, missing = 2').run();
+  const never = new Promise<never>(() => {});
+  const calls = {
+    get: () => (name === 'BLOBS' ? Promise.reject(new Error('silent')) : env.BLOBS_2.get(toBlobKey(''))),
+    put: async (_key: string, body: ReadableStream) => {
+      for await (const _chunk of body);
+      return never;
+    },
+  };
+  const sick = new Proxy(env[name], {
+    get: (target, key) => Reflect.get(calls, key) ?? Reflect.get(target, key).bind(target),
+  });
+  const { context } = makeEngine({ bindings: { [name]: sick }, limits: { locationTimeoutMs: 300 } });
+  const report = emptyScrubReport();
+  for (let restart = true; await scrubStep(context, 0, 1e9, report, { restart }); ) restart = false;
+  expect(report).toMatchObject({ missing_copies: 1, repaired_copies: 0, lost_blobs: 0 });
+  const row = await database.prepare('SELECT locations, missing, is_lost FROM blob').first();
+  expect(row).toEqual({ locations: 1, missing: 2, is_lost: 0 });
 });
 
 describe('lifecycle', () => {

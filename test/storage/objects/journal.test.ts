@@ -1,7 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
+import { toSystemAuditRow } from '../../../workers/shared/audit/audit.ts';
 import { slotOf } from '../../../workers/storage/domain/slots.ts';
 import type { Bucket, Engine } from '../../../workers/storage/engine/index.ts';
 import { listDirectoryTables } from '../../../workers/storage/engine/store/directory-store.ts';
+import { insertJob } from '../../../workers/storage/engine/store/job-store.ts';
 import { collectBlobs, collectUploads, emptyCollectReport } from '../../../workers/storage/maintenance/collect.ts';
 import { rebuildDirectory } from '../../../workers/storage/maintenance/directory-rebuild.ts';
 import { snapshotDirectory } from '../../../workers/storage/maintenance/directory-snapshot.ts';
@@ -304,6 +306,12 @@ test('a lost DIRECTORY is restored from its snapshot, with buckets and moves tha
   const [kept, deleted] = [await makeBucket(engine, 'enabled'), await makeBucket(engine)];
   value(await engine.setConfiguration(kept, 'policy', '{"Version":"2012-10-17"}'));
   await put(engine, kept, 'x', 'there');
+  const { bucketId } = kept;
+  const entry = { at: context.now(), id: crypto.randomUUID(), action: 'storage_job.start' } as const;
+  const audit = toSystemAuditRow({ ...entry, target: { type: 'bucket', id: bucketId }, details: {} });
+  const order = { kind: 'delete', prefix: '' } as const;
+  const job = { jobId: 'a job', bucketId, userId: null, order, isDryRun: false, scopes: null };
+  expect(await insertJob(context, job, audit)).toBe(true);
   await snapshotDirectory(context);
   value(await engine.deleteBucket(deleted));
   const since = await makeBucket(engine, 'suspended');
@@ -327,6 +335,9 @@ test('a lost DIRECTORY is restored from its snapshot, with buckets and moves tha
   await context.locations[0]?.put(lost, page ?? '');
   expect(await rebuildDirectory(context)).toMatchObject({ ok: true, report: { buckets_recovered: 1 } });
   expect(await directory.prepare('SELECT access_key_id FROM access_key').first()).toEqual({ access_key_id: 'AKIAONE' });
+  // The job may have been cancelled since the snapshot, so it does not go on.
+  const ended = await directory.prepare('SELECT state, error FROM storage_job').first();
+  expect(ended).toEqual({ state: 'failed', error: 'directory_rebuilt' });
   expect(await rebuildDirectory(context)).toEqual({ ok: false, error: { kind: 'not_empty' } });
   const user = await directory.prepare('SELECT * FROM user WHERE user_id = ?1').bind(secret.id).first();
   expect(user).toMatchObject({ name: secret.name, email: null, created_at: 1_795_231_633_939 });

@@ -99,6 +99,13 @@ it('a signed read fills no cache', async () => {
   expect((await send('GET', path)).status).toBe(403);
 });
 
+it('a read with parameters, which may name an old version or be signed, fills no cache', async () => {
+  const path = await makeObject('60', { Action: ['s3:GetObject', 's3:GetObjectVersion'] });
+  expect(await read(`${path}?versionId=null`)).toBe('first');
+  await must('PUT', path, 'second');
+  expect(await read(path)).toBe('second');
+});
+
 it.each(['0', '3601', 'forever', ''])('a bad number of seconds is refused: %s', async (value) => {
   const [, bucket] = (await makeObject(null)).split('/');
   const answer = await send('PUT', `/${bucket}?tagging`, { as: owner, body: toTagging(value) });
