@@ -245,8 +245,8 @@ export const FRESH_FAULTS: readonly SeededFault[] = [
   },
   {
     id: 'F34',
-    from: "return isConfirmed ? refuse(email, 550, '5.1.1 no such mailbox') : 'unproven';",
-    to: "return refuse(email, 550, '5.1.1 no such mailbox');",
+    from: "return isConfirmed ? toReply(email, 550, '5.1.1 no such mailbox') : 'unproven';",
+    to: "return toReply(email, 550, '5.1.1 no such mailbox');",
     harm: 'mail is bounced for good because a replica names the former owner of the address',
     tests: mail('replicas'),
   },
