@@ -1,5 +1,7 @@
 /** The measured operations. The client is in Sydney and the primaries are in Ashburn, unless the operation says otherwise. */
+
 import { randomUUID } from 'node:crypto';
+import { toFirstScreen } from '../mail/first-screen.ts';
 import type { Floor } from './floor.ts';
 import type { Call, Globe } from './globe.ts';
 import { FROM, type Operation, once, times } from './operation.ts';
@@ -66,35 +68,13 @@ const mailRead = (operation: string, toCall: (person: Person, id: string) => Cal
   },
 });
 
-const JMAP = ['core', 'mail'].map((name) => `urn:ietf:params:jmap:${name}`);
-const LIST_PROPERTIES = [
-  'threadId',
-  'mailboxIds',
-  'keywords',
-  'from',
-  'subject',
-  'receivedAt',
-  'hasAttachment',
-  'preview',
-];
 /** One JMAP request: reads the folders and, by a reference to the first query's result, the newest messages of the inbox. */
 const firstScreen = ({ userId: accountId, token, inbox }: Person): Call => ({
   method: 'POST',
   path: '/v1/jmap/api',
   as: token,
   headers: JSON_TYPE,
-  body: JSON.stringify({
-    using: JMAP,
-    methodCalls: [
-      ['Mailbox/get', { accountId }, 'a'],
-      ['Email/query', { accountId, filter: { inMailbox: inbox }, collapseThreads: true, limit: 50 }, 'b'],
-      [
-        'Email/get',
-        { accountId, '#ids': { resultOf: 'b', name: 'Email/query', path: '/ids' }, properties: LIST_PROPERTIES },
-        'c',
-      ],
-    ],
-  }),
+  body: toFirstScreen(accountId, inbox),
 });
 
 const MAIL: readonly Operation[] = [

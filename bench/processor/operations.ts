@@ -1,5 +1,7 @@
 /** The measured operations. Each makes its calls for Tessera and for the floor. */
+
 import { randomUUID } from 'node:crypto';
+import { toFirstScreen } from '../mail/first-screen.ts';
 import { createRandom, makeWords, wordOfRank } from '../mail/mailbox-text.ts';
 import { BENCH_ROOT_TOKEN, type BenchServer } from '../shared/servers.ts';
 import type { Call } from './client.ts';
@@ -14,7 +16,7 @@ export interface Operation {
   /** Makes the source of the calls of one round. */
   readonly ours: (world: World) => () => Call;
   readonly floor: () => Call;
-  /** Work that belongs to the calls and goes on after their answers. */
+  /** Waits for the work that the calls began and that goes on after their answers. */
   readonly settle?: (server: BenchServer) => Promise<void>;
 }
 
@@ -88,34 +90,12 @@ const mailRead = (name: string, target: number, floor: () => Call, toCall: (pers
   },
 });
 
-const JMAP = ['core', 'mail'].map((name) => `urn:ietf:params:jmap:${name}`);
-const LIST_PROPERTIES = [
-  'threadId',
-  'mailboxIds',
-  'keywords',
-  'from',
-  'subject',
-  'receivedAt',
-  'hasAttachment',
-  'preview',
-];
 /** One JMAP request: the folders, and the newest messages of the inbox. */
 const firstScreen = ({ userId: accountId, headers, inbox }: Person): Call => ({
   method: 'POST',
   target: '/v1/jmap/api',
   headers: { ...headers, 'content-type': 'application/json' },
-  body: JSON.stringify({
-    using: JMAP,
-    methodCalls: [
-      ['Mailbox/get', { accountId }, 'a'],
-      ['Email/query', { accountId, filter: { inMailbox: inbox }, collapseThreads: true, limit: 50 }, 'b'],
-      [
-        'Email/get',
-        { accountId, '#ids': { resultOf: 'b', name: 'Email/query', path: '/ids' }, properties: LIST_PROPERTIES },
-        'c',
-      ],
-    ],
-  }),
+  body: toFirstScreen(accountId, inbox),
 });
 
 const find =

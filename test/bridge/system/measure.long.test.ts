@@ -1,10 +1,10 @@
 /** Prints milliseconds per action, and until a change is seen on the other side, for docs/bridge.md. */
 import { loadavg } from 'node:os';
-import { ImapFlow } from 'imapflow';
+import type { ImapFlow } from 'imapflow';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { NODE_NETWORK } from '../../../bridge/node-network.ts';
-import { type BridgeWorld, type Person, startBridgeWorld } from '../../support/bridge/bridge-world.ts';
+import { type BridgeWorld, connectImapflow, type Person, startBridgeWorld } from '../../support/bridge/bridge-world.ts';
 import { toMail } from '../../support/bridge/mails.ts';
 import { importWhole, listFolder } from '../../support/mail/mail.ts';
 
@@ -26,18 +26,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 });
 
-const open = async (): Promise<ImapFlow> => {
-  const client = new ImapFlow({
-    host: 'localhost',
-    port: world.bridge.imapsPort,
-    secure: true,
-    tls: { rejectUnauthorized: false },
-    auth: { user: ann.email, pass: ann.appToken },
-    logger: false,
-  });
-  await client.connect();
-  return client;
-};
+const open = (): Promise<ImapFlow> => connectImapflow(world, ann);
 
 /** Prints the median and the slowest of several runs. */
 async function measure(name: string, act: (time: number) => Promise<unknown>, times = TIMES): Promise<void> {

@@ -5,7 +5,7 @@ import { ImapFlow } from 'imapflow';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBridge } from '../../../bridge/start-bridge.ts';
-import { type BridgeWorld, type Person, startBridgeWorld } from '../../support/bridge/bridge-world.ts';
+import { type BridgeWorld, connectImapflow, type Person, startBridgeWorld } from '../../support/bridge/bridge-world.ts';
 import { toMail } from '../../support/bridge/mails.ts';
 import { awaitMessage, importWhole, listFolder } from '../../support/mail/mail.ts';
 import { hasClient } from '../../support/real-client.ts';
@@ -15,18 +15,7 @@ const run = promisify(execFile);
 let world: BridgeWorld;
 let ann: Person;
 const put = (subject: string) => importWhole(world.server, ann.token, toMail(subject), 'message/rfc822');
-const connect = async (): Promise<ImapFlow> => {
-  const client = new ImapFlow({
-    host: 'localhost',
-    port: world.bridge.imapsPort,
-    secure: true,
-    tls: { rejectUnauthorized: false },
-    auth: { user: ann.email, pass: ann.appToken },
-    logger: false,
-  });
-  await client.connect();
-  return client;
-};
+const connect = (): Promise<ImapFlow> => connectImapflow(world, ann);
 
 beforeAll(async () => {
   world = await startBridgeWorld();

@@ -7,9 +7,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ImapFlow } from 'imapflow';
+import type { ImapFlow } from 'imapflow';
 import { expect, it } from 'vitest';
-import { type BridgeWorld, type Person, startBridgeWorld } from '../../support/bridge/bridge-world.ts';
+import { type BridgeWorld, connectImapflow, type Person, startBridgeWorld } from '../../support/bridge/bridge-world.ts';
 import { toMail } from '../../support/bridge/mails.ts';
 import { importWhole, listFolder } from '../../support/mail/mail.ts';
 import { hasClient } from '../../support/real-client.ts';
@@ -148,20 +148,12 @@ it.skipIf(!hasClient('mbsync'))(
       config,
       `IMAPAccount a\nHost localhost\nPort ${world.bridge.imapsPort}\nSSLType IMAPS\nCertificateFile ${world.certificatePath}\nUser ${ann.email}\nPass ${ann.appToken}\n\nIMAPStore far\nAccount a\n\nMaildirStore near\nPath ${home}/mail/\nInbox ${home}/mail/INBOX\nSubFolders Verbatim\n\nChannel c\nFar :far:\nNear :near:\nPatterns *\nCreate Both\nExpunge Both\nSyncState *\n`,
     );
-    const client = new ImapFlow({
-      host: 'localhost',
-      port: world.bridge.imapsPort,
-      secure: true,
-      tls: { rejectUnauthorized: false },
-      auth: { user: ann.email, pass: ann.appToken },
-      logger: false,
-    });
-    await client.connect();
+    const client = await connectImapflow(world, ann);
     const scene: Scene = { world, ann, client, home, random: toRandom(SEED), created: [] };
     const synchronize = () => run('mbsync', ['-q', '-c', config, '-a'], { env: { ...process.env, HOME: home } });
     await synchronize();
     const compare = async (): Promise<void> => {
-      // What one run brings into a folder, the next one takes from it.
+      // A change that mbsync finds in one run may need the next one to reach the other side.
       for (let times = 0; times < 3; times++) await synchronize();
       const web = await readWeb(scene);
       expect(await readClient(scene)).toEqual(web);

@@ -1,7 +1,9 @@
 /** A server, a person with an app token, and a bridge in this process that serves them, with and without TLS. */
+
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ImapFlow } from 'imapflow';
 import { expect } from 'vitest';
 import { type Bridge, type BridgeOptions, startBridge } from '../../../bridge/start-bridge.ts';
 import { awaitMessage, confirmSession, type MailUser, registerUser } from '../mail/mail.ts';
@@ -61,4 +63,18 @@ async function addPerson(server: TestServer, name: string): Promise<Person> {
   for (let times = 0; times < 2; times++)
     await server.call('DELETE', `/v1/messages/${notice.id}`, undefined, user.token);
   return { ...user, appToken: body.token };
+}
+
+/** Logs a person in by IMAP over TLS. The caller logs out. */
+export async function connectImapflow({ bridge }: BridgeWorld, { email, appToken }: Person): Promise<ImapFlow> {
+  const client = new ImapFlow({
+    host: 'localhost',
+    port: bridge.imapsPort,
+    secure: true,
+    tls: { rejectUnauthorized: false },
+    auth: { user: email, pass: appToken },
+    logger: false,
+  });
+  await client.connect();
+  return client;
 }
