@@ -28,7 +28,7 @@ export interface Person {
   readonly inbox: string;
 }
 
-/** What an operation needs to make its calls. A part is there if the operation's product was filled. */
+/** Accounts and data for the calls of operations. A product that was not filled has none. */
 export interface World {
   readonly storage?: Storage;
   /** Headers of a post of scores. */

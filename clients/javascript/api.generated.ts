@@ -2725,12 +2725,12 @@ export interface OAuthError {
 }
 
 export interface AskedConnection {
-  /** Where the browser tells the client that there is no connection. */
+  /** Address of the client to which the browser goes if the person refuses. */
   redirect_to: string;
   consent: {
     /** The checked request, for POST /v1/me/connections. */
     request: string;
-    /** As the client calls itself. Nobody checked it. */
+    /** Name that the client gives itself. It is not checked. */
     client_name: string;
     /** The host that publishes the client. */
     client_host: string;

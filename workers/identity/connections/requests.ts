@@ -37,7 +37,7 @@ export interface Service {
 }
 
 export interface AskedConnection {
-  /** Where the browser tells the client that there is no connection, and why. */
+  /** Address of the client for a refusal, with the reason. */
   readonly refusedAt: string;
   /** What the person is asked; null if the request itself is wrong. */
   readonly consent: {

@@ -37,11 +37,13 @@ export const agentRecipientsSchema = z
 
 export const askedAgentSchema = z
   .object({
-    redirect_to: z.string().openapi({ description: 'Where the browser tells the client that there is no connection.' }),
+    redirect_to: z
+      .string()
+      .openapi({ description: 'Address of the client to which the browser goes if the person refuses.' }),
     consent: z
       .object({
         request: z.string().openapi({ description: 'The checked request, for POST /v1/me/connections.' }),
-        client_name: z.string().openapi({ description: 'As the client calls itself. Nobody checked it.' }),
+        client_name: z.string().openapi({ description: 'Name that the client gives itself. It is not checked.' }),
         client_host: z.string().openapi({ description: 'The host that publishes the client.' }),
         redirect_host: z.string().openapi({ description: 'The host that gets the code.' }),
         is_local: z
