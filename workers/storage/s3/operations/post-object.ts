@@ -7,7 +7,7 @@ import { checkPostPolicy, parsePostPolicy } from '../../domain/post-policy.ts';
 import { OBJECT_TAGS_MAX } from '../../domain/tagging.ts';
 import type { VersionAttributes, VersionFacts } from '../../engine/model/contract.ts';
 import { openForm, type UploadForm } from '../bodies/form-body.ts';
-import { openUploadBody, type UploadBody } from '../bodies/upload-body.ts';
+import { openUploadBody, type UploadBody, withDefaultChecksum } from '../bodies/upload-body.ts';
 import { parseTagDocument, toTagRecord } from '../documents/tag-document.ts';
 import { readWriteKey, sealBody, withKeyRecord } from '../objects/customer-keys.ts';
 import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
@@ -47,9 +47,10 @@ export const postObject: Operation = {
     if (!body.ok) return body;
     const customerKey = readWriteKey(headers, context.bucket);
     if (!customerKey.ok) return customerKey;
-    const { verify } = body.value;
+    const checked = withDefaultChecksum(body.value);
+    const { verify } = checked;
     const sized: UploadBody = {
-      ...body.value,
+      ...checked,
       verify(digests) {
         const refused = checkSize(digests.size, range);
         return refused ? err(refused) : verify(digests);

@@ -1,6 +1,6 @@
 import { ok } from '../../../shared/pure/result.ts';
 import { checkKey } from '../../domain/naming.ts';
-import { openUploadBody } from '../bodies/upload-body.ts';
+import { openUploadBody, withDefaultChecksum } from '../bodies/upload-body.ts';
 import { readWriteKey, sealBody, withKeyRecord } from '../objects/customer-keys.ts';
 import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
 import { readNewObject, readWriteCondition, uploadHeadersOf } from '../objects/object-upload.ts';
@@ -22,7 +22,7 @@ export const putObject: Operation = {
     if (!body.ok) return body;
     const customerKey = readWriteKey(request.headers, bucket);
     if (!customerKey.ok) return customerKey;
-    const sealed = await sealBody(body.value, customerKey.value);
+    const sealed = await sealBody(withDefaultChecksum(body.value), customerKey.value);
     const object = await readNewObject(context, uploadHeadersOf(context), request.key);
     if (!object.ok) return object;
     // The bucket as it was when the write was last authorised, at first or by `renew`.
