@@ -54,6 +54,26 @@ describe('promotions, receipts and codes stay out of Junk with DMARC pass, none 
   });
 });
 
+test('many pages of the sender’s own site outweigh a form and a hidden address of a link', async () => {
+  const letter = (site: string) =>
+    Buffer.from(
+      [
+        'From: Camera News <news@camera.test>',
+        'To: ann@example.test',
+        'Subject: Looking for the perfect camera for your summer vacation?',
+        'Date: Sat, 21 Nov 2026 09:00:00 +0000',
+        'Message-ID: <1@sender.test>',
+        'Content-Type: text/html; charset=utf-8',
+        '',
+        `<form action="https://${site}/vote"><input name="vote"></form>`,
+        ...Array.from({ length: 9 }, (_, n) => `<a href="https://${site}/review/${n}">Review ${n}</a>`),
+        '<p>Click here to order now, risk free! Free money offers, guaranteed lowest prices, act now and save.</p>',
+      ].join('\r\n'),
+    );
+  const scoreOf = async (site: string) => (await check(letter(site))).spam.score;
+  expect((await scoreOf('away.test')) - (await scoreOf('www.camera.test'))).toBeGreaterThanOrEqual(2);
+});
+
 describe('a short message without Date and Message-ID stays out of Junk', () => {
   test.each([
     ['Test', 'This is a test mailing'],

@@ -50,6 +50,10 @@ export function judgeSenderSite(message: MessageText): SpamReason[] {
       reason('LINKS_TO_SENDER', isOwnMessageId ? -1.2 : -0.7, `The links lead to ${site}, the sender’s own site`),
     );
   }
+  if (own >= hosts.length / 3 && countPages(message) >= MANY_PAGES && !isReply(message))
+    reasons.push(
+      reason('ARTICLES_OF_SENDER', -1.5, `It links to many different pages, a third or more of them of ${site}`),
+    );
   if (own >= PUBLISHER_LINKS_MIN && isOwnMessageId)
     reasons.push(reason('PUBLISHER', -3, `The Message-ID and several links belong to ${site}`));
   return reasons;
