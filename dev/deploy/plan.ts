@@ -1,5 +1,7 @@
 /** Names, regions and configuration of a deployment. Pure: receives the content of wrangler.toml and makes no calls. */
+
 import { type DatabaseKind, listDatabases, PREFIX, toResourceName } from './numbered-databases.ts';
+import { isWebsiteApart } from './website-hosts.ts';
 
 export const REGIONS = ['wnam', 'enam', 'weur', 'eeur', 'apac', 'oc'] as const;
 export type Region = (typeof REGIONS)[number];
@@ -129,6 +131,7 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   }
   rendered.vars.ANALYTICS_URL ||= `https://api.cloudflare.com/client/v4/accounts/${input.accountId}/analytics_engine/sql`;
   rendered.vars.MAIL_API_URL ||= `https://api.cloudflare.com/client/v4/accounts/${input.accountId}/email/sending`;
+  if (isWebsiteApart(variables.APP_HOST, variables.S3_HOST)) rendered.vars.WEBSITE_SCRIPTS ||= 'true';
   const hosts = [variables.APP_HOST, variables.S3_HOST].filter((host) => host !== undefined);
   rendered.routes = hosts.map((pattern) => ({ pattern, custom_domain: true }));
   const home = (jurisdiction === '' && input.homeRegion) || undefined;

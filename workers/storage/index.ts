@@ -4,8 +4,8 @@
  * `s3/pipeline.ts` answers a request. `s3/operations/` has one file per S3 action, `domain/` the rules, `engine/` the
  * stored bytes, `maintenance/` the background work.
  *
- * Gaps: replication, website, inventory and logging are not implemented. Reading
- * such a configuration reports that it is not set; writing it is 501. SSE-KMS, SSE-C, SigV4A and metadata that is not
+ * Gaps: replication, inventory and logging are not implemented. Reading
+ * such a configuration reports that it is not set; writing it is 501. SSE-KMS, SigV4A and metadata that is not
  * UTF-8 are not supported.
  * By design: any region is accepted. New buckets have ACLs enabled and no public access block, as S3 buckets had before
  * April 2023. Owners may create a bucket that they own again (us-east-1).

@@ -22,7 +22,7 @@ beforeAll(async () => {
     format: 'esm',
     target: 'es2024',
     conditions: ['workerd', 'worker', 'browser'],
-    loader: { '.sql': 'text' },
+    loader: { '.sql': 'text', '.wasm': 'empty' },
     external: [
       'node:*',
       'cloudflare:*',

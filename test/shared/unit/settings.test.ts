@@ -92,6 +92,7 @@ const BAD: Record<string, readonly string[]> = {
   PLAYS_PER_PLAYER: ['0', '1.5'],
   LIVE_VIEWERS_PER_CLIENT: ['0', '99999'],
   OWN_ACCESS_KEYS: ['maybe'],
+  WEBSITE_SCRIPTS: ['apart'],
   MAIL_LEASE_SECONDS: ['-5', '0'],
   MAIL_LEDGER_SECONDS: ['0', 'daily'],
   SMTP_TIMEOUT_SECONDS: ['0', '5s'],

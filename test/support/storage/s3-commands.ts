@@ -83,6 +83,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   DeleteBucketOwnershipControls: 'DeleteBucketOwnershipControls',
   DeleteBucketPolicy: 'DeleteBucketPolicy',
   DeleteBucketTagging: 'DeleteBucketTagging',
+  DeleteBucketWebsite: 'DeleteBucketWebsite',
   DeleteObject: 'DeleteObject',
   DeleteObjectTagging: 'DeleteObjectTagging',
   DeleteObjects: 'DeleteObjects',
@@ -97,6 +98,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   GetBucketPolicy: 'GetBucketPolicy',
   GetBucketPolicyStatus: 'GetBucketPolicyStatus',
   GetBucketTagging: 'GetBucketTagging',
+  GetBucketWebsite: 'GetBucketWebsite',
   GetBucketVersioning: 'GetBucketVersioning',
   GetObject: 'GetObject',
   GetObjectAcl: 'GetObjectAcl',
@@ -124,6 +126,7 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
   PutBucketOwnershipControls: 'PutBucketOwnershipControls',
   PutBucketPolicy: 'PutBucketPolicy',
   PutBucketTagging: 'PutBucketTagging',
+  PutBucketWebsite: 'PutBucketWebsite',
   PutBucketVersioning: 'PutBucketVersioning',
   PutObject: 'PutObject',
   PutObjectAcl: 'PutObjectAcl',
@@ -140,7 +143,6 @@ export const IMPLEMENTED: Readonly<Record<string, S3Action>> = {
 export const UNSET: Readonly<Record<string, number | string>> = {
   DeleteBucketMetadataConfiguration: 'MetadataConfigurationNotFound',
   DeleteBucketReplication: 204,
-  DeleteBucketWebsite: 204,
   GetBucketAbac: 200,
   GetBucketAccelerateConfiguration: 200,
   GetBucketAnalyticsConfiguration: 'NoSuchConfiguration',
@@ -152,7 +154,6 @@ export const UNSET: Readonly<Record<string, number | string>> = {
   GetBucketMetricsConfiguration: 'NoSuchConfiguration',
   GetBucketReplication: 'ReplicationConfigurationNotFoundError',
   GetBucketRequestPayment: 200,
-  GetBucketWebsite: 'NoSuchWebsiteConfiguration',
   ListBucketAnalyticsConfigurations: 200,
   ListBucketIntelligentTieringConfigurations: 200,
   ListBucketInventoryConfigurations: 200,
@@ -168,7 +169,6 @@ export const UNSET_WRITES: Readonly<Record<string, CommandInput>> = {
     ReplicationConfiguration: { Role: 'r', Rules: [{ Status: 'Enabled', Destination: { Bucket: 'arn:aws:s3:::b' } }] },
   },
   PutBucketRequestPayment: { RequestPaymentConfiguration: { Payer: 'Requester' } },
-  PutBucketWebsite: { WebsiteConfiguration: { IndexDocument: { Suffix: 'index.html' } } },
 };
 
 /** Commands that must be rejected with 501. */

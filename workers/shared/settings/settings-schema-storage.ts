@@ -23,6 +23,12 @@ export const storageSettings = {
     fallback: 1000,
     meaning: 'Buckets that one user may own.',
   }),
+  WEBSITE_SCRIPTS: flag({
+    group: 'Storage',
+    fallback: false,
+    meaning:
+      'Lets pages at `bucket.S3_HOST` run scripts and send forms. `npm run deploy` turns it on if S3_HOST has another registrable domain than APP_HOST.',
+  }),
   OWN_ACCESS_KEYS: flag({
     group: 'Storage',
     fallback: true,

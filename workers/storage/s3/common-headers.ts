@@ -5,21 +5,30 @@ import type { Bucket } from '../engine/model/contract.ts';
 import { corsOf } from './access/bucket-configuration.ts';
 import { isAppOrigin, toAppCorsHeaders } from './protocol/app-cors.ts';
 
-/** Adds the common headers to an answer. @param bucket bucket of the request; null while it is unknown or if there is none. */
+/** What the headers of an answer depend on besides its request. */
+interface Answering {
+  /** Bucket of the request; null while it is unknown or if there is none. */
+  readonly bucket: Bucket | null;
+  /** Whether the host has the name of the bucket. */
+  readonly isOnBucketHost: boolean;
+}
+
+/** Adds the common headers to an answer. */
 export function addCommonHeaders(
   headers: Headers,
   request: Request,
   { env, now, requestId }: { readonly env: Env; readonly now: number; readonly requestId: string },
-  bucket: Bucket | null,
+  { bucket, isOnBucketHost }: Answering,
 ): void {
   // After the error RequestTimeTooSkewed, clients correct their clocks by this header.
   headers.set('date', new Date(now).toUTCString());
   headers.set('x-amz-request-id', requestId);
   headers.set('x-amz-id-2', requestId);
   headers.set('x-request-id', requestId);
-  // These headers prevent a browser from showing a stored object as a page of this origin.
   headers.set('x-content-type-options', 'nosniff');
-  headers.set('content-security-policy', 'sandbox');
+  // The sandbox keeps a stored page from acting for this origin. A bucket's own host has nothing to act for, if no other site shares
+  // its registrable domain.
+  if (!isOnBucketHost || !settingsOf(env).WEBSITE_SCRIPTS) headers.set('content-security-policy', 'sandbox');
   const origin = request.headers.get('origin');
   if (origin === null) return;
   const cors = appCorsOf(request, env) ?? bucketCorsOf(request, origin, bucket);

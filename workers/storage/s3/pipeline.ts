@@ -12,6 +12,7 @@ import { settingsOf } from '../../shared/settings/settings.ts';
 import { logError } from '../../shared/telemetry/log.ts';
 import { isServerError, type S3Failure } from '../domain/failure.ts';
 import type { Bucket, PendingRead, Proven } from '../engine/model/contract.ts';
+import { websiteOf } from './access/bucket-configuration.ts';
 import {
   type Admitted,
   type AttemptSource,
@@ -37,6 +38,7 @@ import { answerS3Control } from './protocol/s3-control.ts';
 import { findPublicAnswer, storePublicAnswer } from './public-cache.ts';
 import { repairGenerations, runRenewed } from './renewal.ts';
 import { answerSts } from './sts.ts';
+import { answerPage, isPageRequest } from './website.ts';
 
 /** An outcome with the bucket of the request; null while it is unknown or if there is none. */
 interface Answered {
@@ -51,7 +53,8 @@ export async function answerS3(httpRequest: Request, wire: Wire): Promise<Respon
   const { outcome, bucket } = answered.ok ? answered.value : { outcome: answered, bucket: null };
   const resource = sent.ok ? sent.value.resource : '/';
   const response = outcome.ok ? outcome.value : failureAnswer(outcome.error, resource, wire.requestId, method);
-  addCommonHeaders(response.headers, httpRequest, wire, bucket);
+  const isOnBucketHost = sent.ok && sent.value.hostBucket !== null;
+  addCommonHeaders(response.headers, httpRequest, wire, { bucket, isOnBucketHost });
   return response;
 }
 
@@ -61,6 +64,8 @@ function parse(httpRequest: Request, env: Env): Result<S3Request, S3Failure> {
 }
 
 async function answerParsed(sent: S3Request, httpRequest: Request, wire: Wire): Promise<Result<Answered, S3Failure>> {
+  const page = isPageRequest(sent) ? await answerSite(sent, httpRequest, wire) : null;
+  if (page !== null) return ok(page);
   const early = await answerEarly(sent, httpRequest, wire);
   if (early !== null) return ok({ outcome: ok(early), bucket: null });
   const call = toCall(sent, httpRequest);
@@ -69,6 +74,20 @@ async function answerParsed(sent: S3Request, httpRequest: Request, wire: Wire): 
   const isSlow = !first.outcome.ok && isSlowDocument(first.outcome.error);
   const { outcome, bucket } = isSlow ? await answerCall(call.value, wire) : first;
   return ok({ outcome: outcome.ok ? outcome : err(withDetails(outcome.error, sent)), bucket });
+}
+
+/** Answers a request to the website of a bucket. @returns null if the bucket has none. */
+async function answerSite(sent: S3Request, httpRequest: Request, wire: Wire): Promise<Answered | null> {
+  const bucket = await wire.engine.getBucket(sent.bucket, 'recent');
+  const website = bucket.ok ? websiteOf(bucket.value) : null;
+  if (!bucket.ok || website === null) return null;
+  const outcome = await answerPage(sent, website, async (request) => {
+    const cached = await findPublicAnswer(wire.cache, request, wire.now);
+    if (cached !== null) return ok(cached);
+    const call = toCall(request, httpRequest);
+    return call.ok ? (await answerCall(call.value, wire)).outcome : call;
+  });
+  return { outcome, bucket: bucket.value };
 }
 
 /** Answers requests that need neither caller nor bucket. @returns null for all others. */

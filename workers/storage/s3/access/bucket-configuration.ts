@@ -6,6 +6,7 @@ import type { CorsRule } from '../../domain/cors.ts';
 import type { LifecycleConfiguration } from '../../domain/lifecycle.ts';
 import type { ObjectLockConfiguration } from '../../domain/object-lock.ts';
 import type { Tag } from '../../domain/tagging.ts';
+import type { Website } from '../../domain/website.ts';
 import type { Bucket } from '../../engine/model/contract.ts';
 import { readAcl } from '../documents/acl-document.ts';
 
@@ -20,7 +21,8 @@ export type ConfigurationKind =
   | 'policy'
   | 'publicAccessBlock'
   | 'tagging'
-  | 'takeDown';
+  | 'takeDown'
+  | 'website';
 
 const textOf = (bucket: Bucket, kind: ConfigurationKind): string | null => bucket.configuration[kind] ?? null;
 
@@ -77,4 +79,9 @@ export const ownershipOf = (bucket: Bucket): ObjectOwnership => ownershipTextOf(
 export function tagsOf(bucket: Bucket): readonly Tag[] | null {
   const text = textOf(bucket, 'tagging');
   return text === null ? null : (JSON.parse(text) as Tag[]);
+}
+
+export function websiteOf(bucket: Bucket): Website | null {
+  const text = textOf(bucket, 'website');
+  return text === null ? null : (JSON.parse(text) as Website);
 }

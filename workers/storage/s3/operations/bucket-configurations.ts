@@ -20,6 +20,7 @@ import {
   policyTextOf,
   publicAccessBlockOf,
   tagsOf,
+  websiteOf,
 } from '../access/bucket-configuration.ts';
 import { checkBucketPolicy } from '../access/bucket-policy.ts';
 import { readDocument } from '../bodies/document-body.ts';
@@ -45,6 +46,7 @@ import {
 } from '../documents/lifecycle-document.ts';
 import { parseNotification, toNotificationElements } from '../documents/notification-document.ts';
 import { parseTagDocument, toTagSet } from '../documents/tag-document.ts';
+import { parseWebsite, toWebsiteElements } from '../documents/website-document.ts';
 import { answer, emptyAnswer, xmlAnswer } from '../protocol/answer.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import { type BucketContext, type Operation, onBucket } from '../protocol/operation.ts';
@@ -215,6 +217,15 @@ const CONFIGURATIONS = {
     }),
     putStatus: 204,
     remove: { may: onBucket('PutBucketTagging') },
+  },
+  website: {
+    mayGet: onBucket('GetBucketWebsite'),
+    mayPut: onBucket('PutBucketWebsite'),
+    show: (bucket) =>
+      shown(websiteOf(bucket), (website) => xmlAnswer('WebsiteConfiguration', toWebsiteElements(website))),
+    missing: 'NoSuchWebsiteConfiguration',
+    read: readJson(parseWebsite),
+    remove: { may: onBucket('DeleteBucketWebsite') },
   },
 } as const satisfies Partial<Record<ConfigurationKind, Configuration>>;
 

@@ -42,7 +42,6 @@ const READS: Readonly<Record<Name, readonly [action: string, answer: Answer]>> =
     'GetBucketRequestPayment',
     () => xmlAnswer('RequestPaymentConfiguration', element('Payer', 'BucketOwner')),
   ],
-  website: ['GetBucketWebsite', 'NoSuchWebsiteConfiguration'],
 };
 
 function readOf({ query }: Pick<S3Request, 'query'>) {

@@ -16,10 +16,9 @@ const ACTIONS: Readonly<Record<Name, string>> = {
   metadataConfiguration: 'DeleteBucketMetadataTableConfiguration',
   replication: 'PutReplicationConfiguration',
   requestPayment: 'PutBucketRequestPayment',
-  website: 'PutBucketWebsite',
 };
 
-const DELETABLE: readonly (Name | undefined)[] = ['replication', 'website'];
+const DELETABLE: readonly (Name | undefined)[] = ['replication'];
 
 /**
  * For each configuration that can be written, its root element and a check whether a document matches the defaults, which

@@ -22,6 +22,7 @@ export type S3Action =
   | 'DeleteBucketOwnershipControls'
   | 'DeleteBucketPolicy'
   | 'DeleteBucketTagging'
+  | 'DeleteBucketWebsite'
   | 'DeleteObject'
   | 'DeleteObjectTagging'
   | 'DeleteObjects'
@@ -38,6 +39,7 @@ export type S3Action =
   | 'GetBucketPolicyStatus'
   | 'GetBucketTagging'
   | 'GetBucketVersioning'
+  | 'GetBucketWebsite'
   | 'GetObject'
   | 'GetObjectAcl'
   | 'GetObjectAttributes'
@@ -66,6 +68,7 @@ export type S3Action =
   | 'PutBucketPolicy'
   | 'PutBucketTagging'
   | 'PutBucketVersioning'
+  | 'PutBucketWebsite'
   | 'PutObject'
   | 'PutObjectAcl'
   | 'PutObjectLegalHold'
@@ -119,6 +122,7 @@ const BUCKET_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Met
   ['uploads', { GET: 'ListMultipartUploads' }],
   ['versioning', { GET: 'GetBucketVersioning', PUT: 'PutBucketVersioning' }],
   ['versions', { GET: 'ListObjectVersions' }],
+  ['website', { GET: 'GetBucketWebsite', PUT: 'PutBucketWebsite', DELETE: 'DeleteBucketWebsite' }],
 ];
 
 const OBJECT_SUBRESOURCES: readonly (readonly [name: S3Subresource, methods: Methods])[] = [
@@ -141,7 +145,6 @@ export const UNSET_CONFIGURATIONS = [
   'metadataConfiguration',
   'replication',
   'requestPayment',
-  'website',
 ] as const satisfies readonly S3Subresource[];
 
 /** Configurations of a bucket that can be read but not written, and are always unset. `UNIMPLEMENTED` refuses their writes. */
