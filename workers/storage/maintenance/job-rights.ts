@@ -132,20 +132,19 @@ export function mayWrite(rights: JobRights, bucket: Bucket, key: string, tags: S
   return may('PutObject') && (tags === null || may('PutObjectTagging'));
 }
 
-/** Whether the job may write a pulled version with its tags, ACL and lock. @param setsLock whether the lock is that of the source. */
+/** Whether the job may write a pulled version with its tags, its ACL, and its lock at the source, if it has one. */
 export function mayPutPulled(
   rights: JobRights,
   bucket: Bucket,
   key: string,
-  { tags = null, acl = null, lock }: VersionAttributes,
-  setsLock: boolean,
+  { tags = null, acl = null, lock }: Pick<VersionAttributes, 'tags' | 'acl'> & { readonly lock: ObjectLock | null },
 ): boolean {
   const may = (action: string, grant: typeof WRITE | null = WRITE) => rights.may({ action, key, bucket, acl: grant });
   return (
     mayWrite(rights, bucket, key, tags) &&
     (acl === null || may('PutObjectAcl')) &&
-    (!setsLock || lock?.mode == null || may('PutObjectRetention', null)) &&
-    (!setsLock || lock?.isHeld == null || may('PutObjectLegalHold', null))
+    (lock === null || lock.mode === null || may('PutObjectRetention', null)) &&
+    (lock === null || lock.isHeld === null || may('PutObjectLegalHold', null))
   );
 }
 

@@ -2,7 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { v7 as mintTimeOrderedId } from 'uuid';
-import { authorizeFirst, sealSecret } from '../../identity/index.ts';
+import { authorizeFirst, type MasterKeys, sealSecret } from '../../identity/index.ts';
 import { toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
@@ -181,20 +181,20 @@ async function findBucket(
 
 async function toOrder(
   context: EngineContext,
-  caller: JobCaller,
+  { caller, jobId, keys }: { readonly caller: JobCaller; readonly jobId: string; readonly keys: MasterKeys },
   { kind, prefix, at, target, source, rate }: z.infer<typeof requestSchema>,
-  seal: (secret: string) => string,
 ): Promise<Result<JobOrder, Problem>> {
   if (kind === 'restore') return ok({ kind, prefix, atMs: Date.parse(at ?? '') });
   if (kind === 'pull') {
     if (source === undefined) throw new Error('a pull has no source');
     const { access_key_id: accessKeyId, secret_access_key: secret, ...address } = source;
     if (!context.pulls.mayCall(source.endpoint)) return err(REFUSED_SOURCE);
+    const sealed = sealSecret(secret, toPullContext(jobId), keys);
     const limits = {
       bytesPerSecond: rate?.bytes_per_second ?? null,
       requestsPerSecond: rate?.requests_per_second ?? null,
     };
-    return ok({ kind, prefix, source: { ...address, accessKeyId }, rate: limits, sealed: seal(secret) });
+    return ok({ kind, prefix, source: { ...address, accessKeyId }, rate: limits, sealed });
   }
   if (kind !== 'copy') return ok({ kind, prefix });
   const named = { name: target?.bucket ?? '', prefix: target?.prefix ?? '', isByName: true };
@@ -240,9 +240,7 @@ export function addJobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
       return sendProblem(c, problem(409, 'not_versioned', 'The bucket has never kept versions.'));
     }
     const jobId = mintTimeOrderedId();
-    const order = await toOrder(context, caller.value, body, (secret) =>
-      sealSecret(secret, toPullContext(jobId), c.env),
-    );
+    const order = await toOrder(context, { caller: caller.value, jobId, keys: c.env }, body);
     if (!order.ok) return sendProblem(c, order.error);
     const details = { job_id: jobId, kind: body.kind, dry_run: body.dry_run, at: body.at };
     const request = { order: order.value, isDryRun: body.dry_run, scopes: user?.scopes ?? null, credential, origin };
