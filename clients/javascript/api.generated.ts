@@ -515,7 +515,7 @@ export interface MetricsHistory {
 
 export interface StorageJob {
   job_id: string;
-  kind: "empty" | "delete" | "restore" | "copy" | "count";
+  kind: "empty" | "delete" | "restore" | "copy" | "count" | "pull";
   /** Null if the bucket was deleted */
   bucket: string | null;
   prefix: string;
@@ -525,9 +525,15 @@ export interface StorageJob {
     bucket: string | null;
     prefix: string;
   };
+  /** Source of a pull. Null for other kinds of jobs, and for a caller who did not start the job */
+  source: {
+    endpoint: string;
+    bucket: string;
+    prefix: string;
+  };
   dry_run: boolean;
   state: "waiting" | "running" | "done" | "failed" | "cancelled";
-  /** Reason of a job that failed: `credential_revoked` (the key, token or session that started it ended), `user_suspended`, `access_denied`, `no_such_bucket`, `taken_down`, `quota_exceeded`, `directory_rebuilt` */
+  /** Reason of a job that failed: `credential_revoked` (the key, token or session that started it ended), `user_suspended`, `access_denied`, `no_such_bucket`, `taken_down`, `quota_exceeded`, `directory_rebuilt`. Of a pull: `source_denied`, `source_not_found`, `source_refused`, `source_unavailable`, `secret_unreadable` */
   error: string | null;
   created_at: string;
   ended_at: string | null;
@@ -542,6 +548,9 @@ export interface StorageJob {
     objects_copied: number;
     bytes: number;
     unchanged: number;
+    versions_pulled: number;
+    markers_pulled: number;
+    pulled_in_part: number;
     locked: number;
     denied: number;
     skipped: number;
@@ -555,7 +564,7 @@ export interface StorageJob {
     action: string;
     version_id?: string;
   }[];
-  /** The first 20 objects that stay as they are, and why */
+  /** The first 20 objects that stay as they are, and why. Of a pull: the first 100 differences */
   obstacles: {
     key: string;
     reason: string;
@@ -4488,8 +4497,8 @@ export namespace V1 {
     export type RequestParams = {};
     export type RequestQuery = {};
     export type RequestBody = {
-      /** `empty`: remove all versions, delete markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. */
-      kind: "empty" | "delete" | "restore" | "copy" | "count";
+      /** `empty`: remove all versions, delete markers and open uploads. `delete`: delete objects, as S3 does by name. `restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. `count`: count objects, versions and bytes. `pull`: pull versions from a bucket of another S3 server. */
+      kind: "empty" | "delete" | "restore" | "copy" | "count" | "pull";
       /**
        * @minLength 3
        * @maxLength 63
@@ -4515,6 +4524,53 @@ export namespace V1 {
         bucket: string;
         /** @maxLength 1024 */
         prefix: string;
+      };
+      /** Of `pull`: the bucket to pull from */
+      source?: {
+        /**
+         * Base URL of the server: `https://…`, a public name
+         * @format uri
+         * @maxLength 1000
+         */
+        endpoint: string;
+        /**
+         * @minLength 1
+         * @maxLength 255
+         */
+        bucket: string;
+        /**
+         * Keys that begin with it. `prefix` of the job replaces it
+         * @maxLength 1024
+         * @default ""
+         */
+        prefix?: string;
+        /**
+         * @minLength 1
+         * @maxLength 64
+         * @default "us-east-1"
+         */
+        region?: string;
+        /**
+         * @minLength 1
+         * @maxLength 256
+         */
+        access_key_id: string;
+        /**
+         * Kept encrypted until the job ends
+         * @minLength 1
+         * @maxLength 1024
+         */
+        secret_access_key: string;
+      };
+      /** Of `pull`: limits of its speed */
+      rate?: {
+        /** @min 1000 */
+        bytes_per_second?: number;
+        /**
+         * @min 1
+         * @max 10000
+         */
+        requests_per_second?: number;
       };
       /**
        * Change nothing, and report what would be changed

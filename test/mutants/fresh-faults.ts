@@ -42,8 +42,8 @@ export const FRESH_FAULTS: readonly SeededFault[] = [
   },
   {
     id: 'F05',
-    from: "row.ended_at === null ? { ...row, state: 'failed', error: 'directory_rebuilt', ended_at: Math.trunc(now) } : row;",
-    to: 'row.ended_at === null && now === 0 ? { ...row, ended_at: 0 } : row;',
+    from: 'row.ended_at === null\n    ? {',
+    to: 'row.ended_at === null && now === 0\n    ? {',
     harm: 'after a rebuild, a job that was cancelled since the snapshot goes on deleting objects',
     tests: storage('journal', 'jobs', 'directory-steps'),
   },

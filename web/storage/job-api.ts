@@ -3,7 +3,7 @@ import { callJson, type Page } from '../shared/api.ts';
 import type { Key } from './s3.ts';
 import { sha256Hex, signHeaders } from './sigv4.ts';
 
-export const JOB_KINDS = ['count', 'restore', 'delete', 'empty', 'copy'] as const;
+export const JOB_KINDS = ['count', 'restore', 'delete', 'empty', 'copy', 'pull'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
 export interface ServerJob {
@@ -12,6 +12,8 @@ export interface ServerJob {
   prefix: string;
   at: string | null;
   target: { bucket: string | null; prefix: string } | null;
+  /** Source of a pull; null for other kinds and for other people's jobs. */
+  source: { endpoint: string; bucket: string; prefix: string } | null;
   dry_run: boolean;
   state: 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
   error: string | null;
@@ -29,6 +31,14 @@ export interface JobRequest {
   prefix: string;
   at?: string;
   target?: { bucket: string; prefix: string };
+  source?: {
+    endpoint: string;
+    region: string;
+    bucket: string;
+    prefix: string;
+    access_key_id: string;
+    secret_access_key: string;
+  };
   dry_run: boolean;
 }
 

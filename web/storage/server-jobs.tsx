@@ -18,11 +18,24 @@ const describeCount = (name: string, count: number): string =>
     count: name === 'bytes' ? formatBytes(count) : formatCount(count),
   });
 
+function readSource(form: FormData): NonNullable<JobRequest['source']> {
+  const text = (name: string) => String(form.get(`source_${name}`) ?? '').trim();
+  return {
+    endpoint: text('endpoint'),
+    region: text('region') || 'us-east-1',
+    bucket: text('bucket'),
+    prefix: text('prefix'),
+    access_key_id: text('key'),
+    secret_access_key: text('secret'),
+  };
+}
+
 /** Reads a job request from the form. @returns only the fields that this kind of job needs. */
 function readRequest(form: FormData, kind: JobKind, bucket: string): Omit<JobRequest, 'dry_run'> {
   const prefix = String(form.get('prefix') ?? '');
   const request = { kind, bucket, prefix };
   if (kind === 'restore') return { ...request, at: new Date(String(form.get('at'))).toISOString() };
+  if (kind === 'pull') return { ...request, source: readSource(form) };
   if (kind !== 'copy') return request;
   const target = { bucket: String(form.get('target_bucket')).trim(), prefix: String(form.get('target_prefix')) };
   return { ...request, target };
@@ -35,6 +48,28 @@ function nowLocal(): string {
 }
 
 const DANGEROUS: readonly JobKind[] = ['empty', 'delete'];
+
+/** Fields of the source of a pull. */
+function SourceFields() {
+  const names = ['endpoint', 'region', 'bucket', 'prefix', 'key', 'secret'] as const;
+  const hints: Partial<Record<(typeof names)[number], string>> = {
+    endpoint: 'https://s3.eu-central-1.amazonaws.com',
+    region: 'us-east-1',
+  };
+  return names.map((name) => (
+    <label className="field" key={name}>
+      <span>{t.source[name]}</span>
+      <input
+        name={`source_${name}`}
+        type={name === 'secret' ? 'password' : name === 'endpoint' ? 'url' : 'text'}
+        required={name !== 'prefix' && name !== 'region'}
+        placeholder={hints[name]}
+        autoComplete="off"
+        spellCheck={false}
+      />
+    </label>
+  ));
+}
 
 interface FormProps {
   accessKey: Key;
@@ -85,6 +120,7 @@ function JobForm({ accessKey, bucket, prefix, onStarted }: FormProps) {
             </label>
           </>
         )}
+        {kind === 'pull' && <SourceFields />}
       </div>
       <p className="small rule-says">{t.means[kind]}</p>
       <div className="row wrap">
@@ -106,6 +142,8 @@ const describeEnd = (code: string): string =>
   code === 'credential_revoked' ? t.credentialEnded : (texts.problems[code] ?? fill(t.failed, { code }));
 
 function JobItem({ job, accessKey, onChange }: { job: ServerJob; accessKey: Key; onChange: () => void }) {
+  const isNothingNew =
+    job.kind === 'pull' && job.state === 'done' && !job.counts.versions_pulled && !job.counts.markers_pulled;
   const title = `${t.kinds[job.kind]}: ${job.prefix || t.everything}`;
   const counts = Object.entries(job.counts).filter(([name, count]) => count > 0 && name !== 'examined');
   const cancel = () =>
@@ -134,6 +172,7 @@ function JobItem({ job, accessKey, onChange }: { job: ServerJob; accessKey: Key;
         {[
           formatDateTime(job.created_at),
           job.at && fill(t.asOf, { time: formatDateTime(job.at) }),
+          job.source && fill(t.from, { place: `${job.source.endpoint}/${job.source.bucket}/${job.source.prefix}` }),
           job.target && fill(t.to, { place: `${job.target.bucket ?? '?'}/${job.target.prefix}` }),
           examined,
           isOpen(job) && job.position && fill(t.position, { name: job.position }),
@@ -141,6 +180,7 @@ function JobItem({ job, accessKey, onChange }: { job: ServerJob; accessKey: Key;
           .filter(Boolean)
           .join(' · ')}
       </p>
+      {isNothingNew && <p className="small">{t.nothingNew}</p>}
       {counts.length > 0 && (
         <p className="small">
           {job.dry_run && `${t.would} `}

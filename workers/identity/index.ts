@@ -112,7 +112,7 @@ export type { PayloadMode } from './s3/s3-payload-mode.ts';
 export { hashToken, homeOfSecret, mintKeptSecret, mintSecret } from './secrets/credentials.ts';
 export type { SecretKeeper } from './secrets/master-key.ts';
 export { hashPassword, verifyPassword } from './secrets/passwords.ts';
-export { deriveSecret, openSecret, sealSecret } from './secrets/secrets.ts';
+export { deriveSecret, type MasterKeys, openSecret, sealSecret } from './secrets/secrets.ts';
 export { mintTemporaryKey, TEMPORARY_SECONDS_MAX, type TemporaryKey } from './secrets/temporary-keys.ts';
 export { toOtpAuthUrl } from './secrets/totp.ts';
 export { readAccessProof } from './sign-in/access.ts';

@@ -4,12 +4,14 @@ import { readBackupGauges } from './maintenance/backup-gauges.ts';
 import { findDamagedObjects, readStorageGauges } from './maintenance/damaged-objects.ts';
 import { findLostDatabases, findOlderDatabases, readOlderGauge } from './maintenance/lost-stores.ts';
 import { findMissingCopies } from './maintenance/missing-copies.ts';
+import { pullSecrets } from './maintenance/pull-secrets.ts';
 import { consumeStorageTasks, runDirectorySchedule, runStorageSchedule } from './maintenance/schedule.ts';
 
 export const work: ProductWork = {
   schedules: { storage: runStorageSchedule },
   consume: consumeStorageTasks,
   readGauges: readStorageGauges,
+  secrets: [pullSecrets],
 };
 
 /** Its warnings come from stores that a deployment keeps when it stops serving object storage. */

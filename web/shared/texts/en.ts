@@ -182,6 +182,8 @@ export const en: Texts = {
     not_versioned: 'Versioning was never turned on for this bucket.',
     no_recovery_address: 'The account has no confirmed recovery address.',
     taken_down: 'The operator has taken the bucket down.',
+    source_refused:
+      'The source must be a public https address that answers S3 requests. Check endpoint, region and bucket.',
     too_many_jobs: 'You have 20 jobs that have not ended. Wait or cancel one.',
     no_such_quota: 'No storage quota is set.',
     no_such_shard: 'This database does not exist.',

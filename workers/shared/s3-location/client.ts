@@ -15,7 +15,7 @@ export const OWN_PREFIX = '.tessera/';
 /** Time limit of a request without a large body. */
 const REQUEST_MS = 30_000;
 /** Time limit of a transfer. The largest blob has 5 GiB. */
-const TRANSFER_MS = 900_000;
+export const TRANSFER_MS = 900_000;
 /** S3 allows 2 KB of user metadata. */
 const DESCRIPTION_HEADER_BYTES_MAX = 1_800;
 const DESCRIPTION = 'x-amz-meta-tessera';
@@ -88,9 +88,30 @@ export class S3Location {
   async #send(what: string, target: string, init: RequestInit & { timeoutMs?: number }): Promise<Response> {
     const { timeoutMs = REQUEST_MS, ...request } = init;
     const signal = AbortSignal.timeout(timeoutMs);
-    return this.#client.fetch(this.#base + target, { ...request, signal }).catch((error: unknown) => {
-      throw new Error(`the S3 location did not answer ${what}: ${String(error)}`);
-    });
+    return this.#client
+      .fetch(this.#base + target, { ...request, redirect: 'manual', signal })
+      .catch((error: unknown) => {
+        throw new Error(`the S3 location did not answer ${what}: ${String(error)}`);
+      });
+  }
+
+  /**
+   * Sends a request whose answer the caller reads, whatever its status. Redirects are answers too.
+   * @param request its `key` is absent in requests to the bucket.
+   */
+  async request(
+    what: string,
+    request: {
+      readonly key?: string;
+      readonly query?: Readonly<Record<string, string>>;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly timeoutMs?: number;
+    },
+  ): Promise<Response> {
+    const { key, query = {}, headers = {}, timeoutMs = REQUEST_MS } = request;
+    const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
+    const target = (key === undefined ? '' : this.#pathOf(key)) + (search === '' ? '' : `?${search}`);
+    return this.#send(what, target, { method: 'GET', headers, timeoutMs });
   }
 
   #pathOf(key: string): string {

@@ -5,6 +5,7 @@
  */
 
 import { count } from './counting.ts';
+import type { PullRate, PullSource } from './pulls.ts';
 
 export type JobOrder =
   /** A job that removes every version, every delete marker and every open upload below the prefix. */
@@ -13,7 +14,16 @@ export type JobOrder =
   | { readonly kind: 'delete'; readonly prefix: string }
   | { readonly kind: 'restore'; readonly prefix: string; readonly atMs: number }
   | { readonly kind: 'copy'; readonly prefix: string; readonly targetId: string; readonly targetPrefix: string }
-  | { readonly kind: 'count'; readonly prefix: string };
+  | { readonly kind: 'count'; readonly prefix: string }
+  /** A job that pulls versions from another S3 server. `sealed` is the secret of its access key; it is erased when the job ends. */
+  | {
+      readonly kind: 'pull';
+      readonly prefix: string;
+      readonly source: PullSource;
+      readonly rate: PullRate;
+      readonly sealed?: string;
+    };
+export type PullOrder = Extract<JobOrder, { kind: 'pull' }>;
 export type JobKind = JobOrder['kind'];
 
 /** The facts of the request that started a job, on which conditions of policies depend. */
@@ -28,7 +38,7 @@ export interface JobOrigin {
   readonly signature: 'AWS' | 'AWS4-HMAC-SHA256' | null;
 }
 
-export const JOB_KINDS = ['empty', 'delete', 'restore', 'copy', 'count'] as const satisfies readonly JobKind[];
+export const JOB_KINDS = ['empty', 'delete', 'restore', 'copy', 'count', 'pull'] as const satisfies readonly JobKind[];
 export const JOB_STATES = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
@@ -36,11 +46,25 @@ export type JobState = (typeof JOB_STATES)[number];
 export type JobCursor =
   | { readonly phase: 'uploads'; readonly from: string; readonly after: string | null }
   | { readonly phase: 'names'; readonly from: string; readonly after: string | null }
+  | PullCursor
   | {
       readonly phase: 'shard';
       readonly shard: number;
       readonly last: { readonly name: string; readonly ord: string } | null;
     };
+
+/** Progress of a pull. */
+export interface PullCursor {
+  readonly phase: 'pull';
+  /** Last key of the source that is done; empty at the start. */
+  readonly after: string;
+  /** Number of versions of the next page. */
+  readonly pageSize: number;
+  /** Whether the source lists current objects only. */
+  readonly isCurrentOnly: boolean;
+  /** Number of steps in a row in which the source did not answer. */
+  readonly failures: number;
+}
 
 export const COUNTED = [
   /** Number of names or versions that the job has read. */
@@ -53,6 +77,11 @@ export const COUNTED = [
   /** Total size of the objects and versions that the counters above count. */
   'bytes',
   'unchanged',
+  /** Numbers of versions and delete markers that a pull wrote. */
+  'versions_pulled',
+  'markers_pulled',
+  /** Number of versions that were pulled without something that they have at the source; `obstacles` lists the first ones. */
+  'pulled_in_part',
   /** Number of versions that stay because Object Lock protects them. */
   'locked',
   /** Number of objects and versions that the user's rights do not let the job change. */
@@ -66,7 +95,7 @@ export const COUNTED = [
 ] as const;
 export type JobCount = (typeof COUNTED)[number];
 
-export type JobAction = 'delete' | 'remove_version' | 'abort_upload' | 'restore' | 'copy';
+export type JobAction = 'delete' | 'remove_version' | 'abort_upload' | 'restore' | 'copy' | 'pull';
 export type JobObstacle =
   | 'locked'
   | 'denied'
@@ -75,7 +104,28 @@ export type JobObstacle =
   | 'changed'
   | 'too_long'
   | 'too_large'
-  | 'encrypted';
+  | 'encrypted'
+  | PullDifference;
+
+/** What a pull could not bring over, of one version or name. */
+export const PULL_DIFFERENCES = [
+  /** The newest version of the name was written here. Nothing is pulled on top of it. */
+  'written_here',
+  /** A later version is here already, so this one cannot be written in its place. */
+  'out_of_order',
+  'not_at_source',
+  'source_denied',
+  'unreadable',
+  /** The bytes that arrived do not have the checksum that the source declares. Nothing was stored. */
+  'damaged',
+  'too_many_versions',
+  /** From here on: what a version lacks that was pulled. `unverified`: the source has no checksum of it that can be compared. */
+  'unverified',
+  'without_acl',
+  'without_tags',
+  'without_lock',
+] as const;
+export type PullDifference = (typeof PULL_DIFFERENCES)[number];
 
 export interface JobReport {
   readonly counts: Partial<Record<JobCount, number>>;
@@ -88,14 +138,16 @@ export interface JobReport {
 export const emptyReport = (): JobReport => ({ counts: {}, changes: [], obstacles: [] });
 
 export const LISTED_MAX = 20;
+/** A pull lists more, because its list says what differs from the source. */
+export const DIFFERENCES_LISTED_MAX = 100;
 
 export function addTo({ counts }: JobReport, name: JobCount, by = 1): void {
   count(counts, { [name]: by });
 }
 
 /** Appends the item unless the list is full. The list thus keeps the first items only. */
-export function note<T>(list: T[], item: T): void {
-  if (list.length < LISTED_MAX) list.push(item);
+export function note<T>(list: T[], item: T, max = LISTED_MAX): void {
+  if (list.length < max) list.push(item);
 }
 
 /** The change that restores a name to an earlier state. @param name the name with its present and its earlier state. */

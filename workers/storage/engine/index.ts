@@ -9,12 +9,13 @@
  * By design: no call throws for an expected failure; each class of failure is a `kind`. State in an isolate's memory is
  * never trusted: the shard checks the map of a bucket's slots on every read and commit.
  */
-import { deriveSecret } from '../../identity/index.ts';
+import { deriveSecret, openSecret } from '../../identity/index.ts';
 import { toWebhookSecret } from '../../shared/json/webhook.ts';
 import { orderLocations } from '../../shared/pure/nearest-locations.ts';
 import type { Clock } from '../../shared/settings/clock.ts';
 import { isPublicUrl } from '../../shared/settings/public-url.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
+import { toPullContext } from '../domain/pulls.ts';
 import {
   createBucket,
   deleteBucket,
@@ -91,6 +92,13 @@ export function createEngineContext(
       queue: env.STORAGE_EVENTS ?? null,
       mayCall: (url) => isPublicUrl(env, url),
       secretOf: (bucketId) => deriveSecret(`storage webhook ${bucketId}`, settings),
+    },
+    pulls: {
+      mayCall: (url) => isPublicUrl(env, url),
+      openSecret: (sealed, jobId) => {
+        const opened = openSecret(sealed, toPullContext(jobId), settings);
+        return opened.ok ? opened.value : null;
+      },
     },
     origin: options.origin ?? SERVICE,
     now,

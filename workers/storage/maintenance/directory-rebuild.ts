@@ -18,6 +18,7 @@ import {
   restoreDirectoryRows,
 } from '../engine/store/directory-store.ts';
 import { runDirectoryStep } from '../engine/store/directory-task-store.ts';
+import type { JobRequest } from '../engine/store/job-store.ts';
 import { levelDirectoryAge } from './directory-age.ts';
 import { levelGeneration } from './directory-generation.ts';
 import { replayDirectoryJournal } from './directory-journal.ts';
@@ -55,9 +56,19 @@ interface RebuildState {
 /** Pages that a run restores, each with at most five queries. A run has 1,000. */
 const PAGES_PER_RUN_MAX = 150;
 
+/** Removes the secret of a pull's source from a job, because a job that has ended needs none. */
+function withoutSecret(job: Row[string] | undefined): string {
+  const parsed = JSON.parse(String(job)) as JobRequest;
+  if (parsed.order.kind !== 'pull') return String(job);
+  const { sealed: _, ...order } = parsed.order;
+  return JSON.stringify({ ...parsed, order });
+}
+
 /** Ends a restored job that was open when the snapshot was written, because it may have been cancelled since. */
 const stopJob = (row: Row, now: number): Row =>
-  row.ended_at === null ? { ...row, state: 'failed', error: 'directory_rebuilt', ended_at: Math.trunc(now) } : row;
+  row.ended_at === null
+    ? { ...row, job: withoutSecret(row.job), state: 'failed', error: 'directory_rebuilt', ended_at: Math.trunc(now) }
+    : row;
 
 /**
  * Fills an empty DIRECTORY. The next call continues an unfinished or interrupted rebuild.

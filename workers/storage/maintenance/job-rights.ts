@@ -16,7 +16,7 @@ import type { JobOrigin } from '../domain/jobs.ts';
 import { toRetainUntil } from '../domain/object-lock.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import { atDirectory } from '../engine/model/context.ts';
-import type { Bucket, ObjectLock, ObjectMetadata, StoredVersion } from '../engine/model/contract.ts';
+import type { Bucket, ObjectLock, ObjectMetadata, StoredVersion, VersionAttributes } from '../engine/model/contract.ts';
 import type { Job } from '../engine/store/job-store.ts';
 import { mayAccess, toRequestTags } from '../s3/access/authorise.ts';
 import { objectLockOf, ownerOf, ownershipOf } from '../s3/access/bucket-configuration.ts';
@@ -131,6 +131,22 @@ export function mayWrite(rights: JobRights, bucket: Bucket, key: string, tags: S
   const context = tags ? toRequestTags(Object.entries(tags)) : {};
   const may = (action: string) => rights.may({ action, key, bucket, acl: WRITE, context });
   return may('PutObject') && (tags === null || may('PutObjectTagging'));
+}
+
+/** Whether the job may write a pulled version with its tags, its ACL, and its lock at the source, if it has one. */
+export function mayPutPulled(
+  rights: JobRights,
+  bucket: Bucket,
+  key: string,
+  { tags = null, acl = null, lock }: Pick<VersionAttributes, 'tags' | 'acl'> & { readonly lock: ObjectLock | null },
+): boolean {
+  const may = (action: string, grant: typeof WRITE | null = WRITE) => rights.may({ action, key, bucket, acl: grant });
+  return (
+    mayWrite(rights, bucket, key, tags) &&
+    (acl === null || may('PutObjectAcl')) &&
+    (lock === null || lock.mode === null || may('PutObjectRetention', null)) &&
+    (lock === null || lock.isHeld === null || may('PutObjectLegalHold', null))
+  );
 }
 
 /** Metadata of a copy that a job makes: that of the source and the record of its key, with the new object's owner. */

@@ -1,6 +1,6 @@
 /** The steps of jobs. Each step handles one page and may be repeated, because it changes no version that is newer than the job. */
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { addTo, decideRestore, type JobCursor, note } from '../domain/jobs.ts';
+import { addTo, decideRestore, type JobCursor, note, type PullOrder } from '../domain/jobs.ts';
 import { shardsOf } from '../domain/slots.ts';
 import { deleteObjects } from '../engine/actions/deleting.ts';
 import { listNamesAt, listObjects, listUploads, listVersions } from '../engine/actions/listing.ts';
@@ -11,6 +11,7 @@ import { measurePage } from '../engine/store/usage-store.ts';
 import { copyTo, restoreTo } from './job-copies.ts';
 import { mayAbort, mayDelete, mayList } from './job-rights.ts';
 import { type JobFailure, type JobScene, refuse, toFailure } from './job-scene.ts';
+import { PULL_START, pullPage, QUERIES_PER_PULL } from './pull-step.ts';
 
 /** A step's result: the cursor of the next step; null at the end of the job. */
 type Step = Promise<Result<JobCursor | null, JobFailure>>;
@@ -23,6 +24,7 @@ const names = (from: string, after: string | null = null): JobCursor => ({ phase
 
 export const startOf = ({ order }: Job): JobCursor => {
   if (order.kind === 'count') return { phase: 'shard', shard: 0, last: null };
+  if (order.kind === 'pull') return PULL_START;
   return { phase: order.kind === 'empty' ? 'uploads' : 'names', from: order.prefix, after: null };
 };
 
@@ -31,6 +33,7 @@ export async function runStep(scene: JobScene): Step {
   const cursor = scene.job.cursor ?? startOf(scene.job);
   const listing = order.kind === 'delete' || order.kind === 'copy' ? 'ListBucket' : 'ListBucketVersions';
   if (!mayList(scene.rights, scene.bucket, listing)) return err('access_denied');
+  if (order.kind === 'pull' || cursor.phase === 'pull') throw new Error('a pull has steps of its own');
   if (cursor.phase === 'shard') return await countPage(scene, cursor);
   if (cursor.phase === 'uploads') return await abortPage(scene, cursor);
   switch (order.kind) {
@@ -43,6 +46,17 @@ export async function runStep(scene: JobScene): Step {
     default:
       return await copyPage(scene, cursor);
   }
+}
+
+/** Runs a step of a pull. @returns the next cursor, and the number of queries that the versions of the step took. */
+export async function runPullStep(
+  scene: JobScene,
+  order: PullOrder,
+): Promise<Result<{ readonly next: JobCursor | null; readonly queries: number }, JobFailure>> {
+  if (!mayList(scene.rights, scene.bucket, 'ListBucketVersions')) return err('access_denied');
+  const { cursor } = scene.job;
+  const step = await pullPage(scene, order, cursor?.phase === 'pull' ? cursor : PULL_START);
+  return step.ok ? ok({ next: step.value.next, queries: step.value.pulled * QUERIES_PER_PULL }) : step;
 }
 
 type Page = Extract<JobCursor, { from: string }>;

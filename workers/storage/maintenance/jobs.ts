@@ -13,7 +13,7 @@ import { findBucketById } from '../engine/store/lifecycle-store.ts';
 import { isTakenDown } from '../s3/access/bucket-configuration.ts';
 import { findRights } from './job-rights.ts';
 import type { JobFailure } from './job-scene.ts';
-import { runStep } from './job-steps.ts';
+import { runPullStep, runStep } from './job-steps.ts';
 
 /** Maximum number of queries of one invocation, below D1's limit of 1,000. */
 const QUERIES_MAX = 900;
@@ -42,6 +42,8 @@ export async function runJob(context: EngineContext, jobId: string): Promise<boo
       }
       job = { ...job, cursor: step.next };
       if (!(await saveJob(context, job, holder))) return false;
+      // The lease stays, so that cron asks a source again that does not answer.
+      if (step.next.phase === 'pull' && step.next.failures > 0) return false;
       cost = step.queries;
     }
     await releaseJob(context, jobId, holder);
@@ -68,11 +70,16 @@ async function stepOf(context: EngineContext, job: Job): Promise<StepOutcome> {
   if (bucket === null || (order.kind === 'copy' && target === null)) return 'no_such_bucket';
   if (isTakenDown(bucket) || (target !== null && isTakenDown(target))) return 'taken_down';
   if (!rights.ok) return rights.error;
-  const next = await runStep({ context, job, bucket, target, rights: rights.value });
+  const shards = shardsOf(bucket.placement.shards).length;
+  const scene = { context, job, bucket, target, rights: rights.value };
+  if (order.kind === 'pull') {
+    const step = await runPullStep(scene, order);
+    return step.ok ? { next: step.value.next, queries: shards * QUERIES_PER_SHARD + step.value.queries } : step.error;
+  }
+  const next = await runStep(scene);
   if (!next.ok) return next.error;
   const isCopying = order.kind === 'copy' || order.kind === 'restore';
   const copies = isCopying ? (context.limits.jobPageRows / 4) * QUERIES_PER_COPY : 0;
-  const shards = shardsOf(bucket.placement.shards).length;
   return { next: next.value, queries: shards * QUERIES_PER_SHARD + copies };
 }
 

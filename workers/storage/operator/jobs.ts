@@ -2,7 +2,7 @@
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { v7 as mintTimeOrderedId } from 'uuid';
-import { authorizeFirst } from '../../identity/index.ts';
+import { authorizeFirst, type MasterKeys, sealSecret } from '../../identity/index.ts';
 import { toAuditRow } from '../../shared/audit/audit.ts';
 import {
   type JsonApiEnv,
@@ -16,7 +16,8 @@ import {
 } from '../../shared/json/json-api.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { COUNTED, JOB_KINDS, JOB_STATES, type JobOrder } from '../domain/jobs.ts';
+import { COUNTED, JOB_KINDS, JOB_STATES, type JobCursor, type JobOrder, type PullOrder } from '../domain/jobs.ts';
+import { toPullContext } from '../domain/pulls.ts';
 import { engineOf } from '../engine/index.ts';
 import type { EngineContext } from '../engine/model/context.ts';
 import type { Bucket } from '../engine/model/contract.ts';
@@ -31,13 +32,26 @@ const ROUTE = { tags: ['storage'], security: [{ bearer: [] }], middleware: autho
 const bucketName = z.string().min(3).max(63);
 const prefixText = z.string().max(1024);
 
+const sourceSchema = z.strictObject({
+  endpoint: z.url().max(1_000).openapi({ description: 'Base URL of the server: `https://…`, a public name' }),
+  bucket: z.string().min(1).max(255),
+  prefix: prefixText.default('').openapi({ description: 'Keys that begin with it. `prefix` of the job replaces it' }),
+  region: z.string().min(1).max(64).default('us-east-1'),
+  access_key_id: z.string().min(1).max(256),
+  secret_access_key: z.string().min(1).max(1_024).openapi({ description: 'Kept encrypted until the job ends' }),
+});
+const rateSchema = z.strictObject({
+  bytes_per_second: z.int().min(1_000).optional(),
+  requests_per_second: z.int().min(1).max(10_000).optional(),
+});
+
 const requestSchema = z
   .strictObject({
     kind: z.enum(JOB_KINDS).openapi({
       description:
         '`empty`: remove all versions, delete markers and open uploads. `delete`: delete objects, as S3 does by name. ' +
         '`restore`: make objects what they were at a time. `copy`: copy current objects to another prefix or bucket. ' +
-        '`count`: count objects, versions and bytes.',
+        '`count`: count objects, versions and bytes. `pull`: pull versions from a bucket of another S3 server.',
     }),
     bucket: bucketName,
     prefix: prefixText.default('').openapi({ description: 'Names that begin with it; empty: the whole bucket' }),
@@ -45,6 +59,8 @@ const requestSchema = z
     target: z.strictObject({ bucket: bucketName, prefix: prefixText }).optional().openapi({
       description: 'Of `copy`: where the copies go. Its prefix replaces that of the names',
     }),
+    source: sourceSchema.optional().openapi({ description: 'Of `pull`: the bucket to pull from' }),
+    rate: rateSchema.optional().openapi({ description: 'Of `pull`: limits of its speed' }),
     dry_run: z.boolean().default(false).openapi({ description: 'Change nothing, and report what would be changed' }),
   })
   .refine(({ kind, at }) => (kind === 'restore') === (at !== undefined), {
@@ -54,6 +70,14 @@ const requestSchema = z
   .refine(({ kind, target }) => (kind === 'copy') === (target !== undefined), {
     path: ['target'],
     message: 'required for the kind "copy", and must not be sent for others',
+  })
+  .refine(({ kind, source }) => (kind === 'pull') === (source !== undefined), {
+    path: ['source'],
+    message: 'required for the kind "pull", and must not be sent for others',
+  })
+  .refine(({ kind, rate }) => kind === 'pull' || rate === undefined, {
+    path: ['rate'],
+    message: 'must not be sent for kinds other than "pull"',
   });
 
 const jobSchema = z
@@ -67,6 +91,9 @@ const jobSchema = z
       description:
         'Where the copies go. Null for other kinds of jobs, and for a caller who neither started the job nor owns the target',
     }),
+    source: z.object({ endpoint: z.string(), bucket: z.string(), prefix: z.string() }).nullable().openapi({
+      description: 'Source of a pull. Null for other kinds of jobs, and for a caller who did not start the job',
+    }),
     dry_run: z.boolean(),
     state: z.enum(JOB_STATES),
     error: z
@@ -75,7 +102,8 @@ const jobSchema = z
       .openapi({
         description:
           'Reason of a job that failed: `credential_revoked` (the key, token or session that started it ended), ' +
-          '`user_suspended`, `access_denied`, `no_such_bucket`, `taken_down`, `quota_exceeded`, `directory_rebuilt`',
+          '`user_suspended`, `access_denied`, `no_such_bucket`, `taken_down`, `quota_exceeded`, `directory_rebuilt`. Of a pull: ' +
+          '`source_denied`, `source_not_found`, `source_refused`, `source_unavailable`, `secret_unreadable`',
       }),
     created_at: z.string(),
     ended_at: z.string().nullable(),
@@ -86,9 +114,9 @@ const jobSchema = z
     changes: z
       .array(z.object({ key: z.string(), action: z.string(), version_id: z.string().optional() }))
       .openapi({ description: 'Of a dry run: the first 20 changes' }),
-    obstacles: z
-      .array(z.object({ key: z.string(), reason: z.string(), version_id: z.string().optional() }))
-      .openapi({ description: 'The first 20 objects that stay as they are, and why' }),
+    obstacles: z.array(z.object({ key: z.string(), reason: z.string(), version_id: z.string().optional() })).openapi({
+      description: 'The first 20 objects that stay as they are, and why. Of a pull: the first 100 differences',
+    }),
   })
   .openapi('StorageJob');
 
@@ -97,6 +125,11 @@ const toTime = (ms: number | null): string | null => (ms === null ? null : new D
 /** Whether a caller may know the target of a copy: whoever started the job, the target's owner, or an operator. */
 const maySeeTarget = ({ user }: JobCaller, { userId, targetOwnerId }: Job): boolean =>
   user === null || user.userId === userId || user.userId === targetOwnerId;
+
+const sourceOf = ({ source: { endpoint, bucket, prefix } }: PullOrder) => ({ endpoint, bucket, prefix });
+
+const positionOf = (cursor: JobCursor | null): string | null =>
+  cursor?.phase === 'names' ? cursor.from : cursor?.phase === 'pull' ? cursor.after : null;
 
 function toJson(job: Job, caller: JobCaller): z.infer<typeof jobSchema> {
   const { order, report, cursor } = job;
@@ -107,13 +140,15 @@ function toJson(job: Job, caller: JobCaller): z.infer<typeof jobSchema> {
     bucket: job.bucket,
     prefix: order.prefix,
     at: order.kind === 'restore' ? toTime(order.atMs) : null,
+    source:
+      order.kind === 'pull' && (caller.user === null || caller.user.userId === job.userId) ? sourceOf(order) : null,
     target: hasTarget ? { bucket: job.target, prefix: order.targetPrefix } : null,
     dry_run: job.isDryRun,
     state: job.state,
     error: job.error,
     created_at: toTime(job.createdAt) ?? '',
     ended_at: toTime(job.endedAt),
-    position: cursor !== null && cursor.phase === 'names' ? cursor.from : null,
+    position: positionOf(cursor),
     counts: Object.fromEntries(COUNTED.map((name) => [name, report.counts[name] ?? 0])) as Record<
       (typeof COUNTED)[number],
       number
@@ -123,6 +158,11 @@ function toJson(job: Job, caller: JobCaller): z.infer<typeof jobSchema> {
   };
 }
 
+const REFUSED_SOURCE = problem(
+  400,
+  'source_refused',
+  'The endpoint must be a public name over https, at port 443 or 8443.',
+);
 const NO_JOB = problem(404, 'no_such_job', 'Job not found.');
 const DENIED = problem(403, 'access_denied', 'You may not list this bucket.');
 
@@ -141,10 +181,21 @@ async function findBucket(
 
 async function toOrder(
   context: EngineContext,
-  caller: JobCaller,
-  { kind, prefix, at, target }: z.infer<typeof requestSchema>,
+  { caller, jobId, keys }: { readonly caller: JobCaller; readonly jobId: string; readonly keys: MasterKeys },
+  { kind, prefix, at, target, source, rate }: z.infer<typeof requestSchema>,
 ): Promise<Result<JobOrder, Problem>> {
   if (kind === 'restore') return ok({ kind, prefix, atMs: Date.parse(at ?? '') });
+  if (kind === 'pull') {
+    if (source === undefined) throw new Error('a pull has no source');
+    const { access_key_id: accessKeyId, secret_access_key: secret, ...address } = source;
+    if (!context.pulls.mayCall(source.endpoint)) return err(REFUSED_SOURCE);
+    const sealed = sealSecret(secret, toPullContext(jobId), keys);
+    const limits = {
+      bytesPerSecond: rate?.bytes_per_second ?? null,
+      requestsPerSecond: rate?.requests_per_second ?? null,
+    };
+    return ok({ kind, prefix, source: { ...address, accessKeyId }, rate: limits, sealed });
+  }
   if (kind !== 'copy') return ok({ kind, prefix });
   const named = { name: target?.bucket ?? '', prefix: target?.prefix ?? '', isByName: true };
   const bucket = await findBucket(context, caller, named);
@@ -188,9 +239,9 @@ export function addJobRoutes(api: OpenAPIHono<JsonApiEnv>): void {
     if (body.kind === 'restore' && versioning === 'never') {
       return sendProblem(c, problem(409, 'not_versioned', 'The bucket has never kept versions.'));
     }
-    const order = await toOrder(context, caller.value, body);
-    if (!order.ok) return sendProblem(c, order.error);
     const jobId = mintTimeOrderedId();
+    const order = await toOrder(context, { caller: caller.value, jobId, keys: c.env }, body);
+    if (!order.ok) return sendProblem(c, order.error);
     const details = { job_id: jobId, kind: body.kind, dry_run: body.dry_run, at: body.at };
     const request = { order: order.value, isDryRun: body.dry_run, scopes: user?.scopes ?? null, credential, origin };
     const audit = toAuditRow(c, 'storage_job.start', { type: 'bucket', id: bucketId }, details);

@@ -48,6 +48,12 @@ export const STORAGE_CODES = {
     meaning: 'The operator has taken the bucket down, so no job runs over it.',
     action: 'Ask the operator.',
   },
+  source_refused: {
+    statuses: [400],
+    meaning:
+      'The endpoint of a pull is not a public name over https. As the end of a job: the source refused a listing.',
+    action: 'Name a public host at port 443 or 8443. If the job ended so, check endpoint, region and bucket.',
+  },
   too_many_jobs: {
     statuses: [409],
     meaning: 'The user has 20 jobs that have not ended.',

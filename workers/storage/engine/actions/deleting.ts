@@ -211,6 +211,7 @@ function toDeletion(context: EngineContext, bucket: Bucket, item: DeleteItem, ab
     isNullMarker: bucket.versioning === 'suspended',
     bypassesGovernance: item.bypassesGovernance ?? false,
     due: item.due,
+    markerExtra: item.markerExtra,
     event: toNewEvent(context, bucket, { kind, name: item.name, ...(versionId === undefined ? {} : { versionId }) }),
   };
 }

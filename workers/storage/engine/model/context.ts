@@ -151,6 +151,14 @@ export interface EventDestinations {
   readonly secretOf: (bucketId: string) => Uint8Array;
 }
 
+/** What pulls need of the deployment. */
+export interface PullDoor {
+  /** Whether requests may go to a URL: a public one, over HTTPS. */
+  readonly mayCall: (url: string) => boolean;
+  /** Opens the sealed secret of a job's source. @returns null if neither master key opens it. */
+  readonly openSecret: (sealed: string, jobId: string) => string | null;
+}
+
 export interface EngineContext {
   /** DIRECTORY, or the user database that `atDirectory` selected. */
   readonly directory: D1Database;
@@ -168,6 +176,7 @@ export interface EngineContext {
   readonly quorum: number;
   readonly tasks: Queue | null;
   readonly events: EventDestinations;
+  readonly pulls: PullDoor;
   readonly origin: Origin;
   /** The cache of the data centre. Null for work that must read the locations, and on a server without a cache. */
   readonly edge: EdgeBytes | null;

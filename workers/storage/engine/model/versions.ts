@@ -177,8 +177,8 @@ export interface Condition {
   /** Set by conditional deletes: expected time of last modification (in seconds) and size. */
   readonly modifiedAtSeconds?: number;
   readonly size?: number;
-  /** Id of the expected newest version of the name, which may be a delete marker. Set by jobs. */
-  readonly newest?: string;
+  /** Id of the expected newest version of the name, which may be a delete marker; null if it must have none. Set by jobs. */
+  readonly newest?: string | null;
 }
 
 export interface BodyDigests {
@@ -272,6 +272,8 @@ export interface DeleteItem {
    * refused as `precondition_failed`.
    */
   readonly due?: DueVersion;
+  /** Facts to keep with the delete marker that the delete writes, as `extra` of its metadata. */
+  readonly markerExtra?: Readonly<Record<string, unknown>>;
   /** Set if a lifecycle rule deletes; event notifications then have the kinds of lifecycle. */
   readonly isLifecycle?: true;
 }

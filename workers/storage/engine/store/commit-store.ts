@@ -111,7 +111,7 @@ export function conditionGuards(
   if (size !== undefined) arms.push(`WHEN NOT ${current(`AND c.size = ${bind(size)}`)} THEN 'precondition_failed'`);
   if (newest !== undefined) {
     arms.push(`WHEN (SELECT c.ord FROM version c WHERE c.bucket = b.n AND c.name = ${NAME} ORDER BY c.ord LIMIT 1)
-      IS NOT unhex(${bind(toVersionOrder(newest))}) THEN 'precondition_failed'`);
+      IS NOT unhex(${bind(newest === null ? null : toVersionOrder(newest))}) THEN 'precondition_failed'`);
   }
   return { sql: arms.join('\n'), parameters };
 }

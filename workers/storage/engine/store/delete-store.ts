@@ -3,7 +3,7 @@
  *
  * Each item is a JSON object. `n`: the name (hex). `s`: its slot. `b`: 1 to bypass the retention mode GOVERNANCE. `o`: order of the
  * version to remove (hex). `r`: 1 to remove the `null` version. `m`: order of the marker to write (hex). `mn`: 1 for a `null`
- * marker. `d`: the facts on which a lifecycle rule or a job based the delete. `e`: kind and facts of an event notification. If a
+ * marker. `k`: the marker's metadata as text. `d`: the facts on which a lifecycle rule or a job based the delete. `e`: kind and facts of an event notification. If a
  * batch removes several versions of a name, `x` of the first item has the orders of all, and `y` of the other items is 1.
  *
  * A batch writes a receipt, and refuses to run if its receipt exists. It therefore takes effect once, however often it is sent and
@@ -12,7 +12,7 @@
 import { ok, type Result } from '../../../shared/pure/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
-import type { Condition, DueVersion, Unavailable, Versioning } from '../model/contract.ts';
+import type { Condition, DeleteItem, DueVersion, ObjectMetadata, Unavailable, Versioning } from '../model/contract.ts';
 import type { ProofGuard } from '../model/proof.ts';
 import { bindNamed, bucketGuards, conditionGuards, guardSql, OLDEST_ORDER, proofGuards } from './commit-store.ts';
 import { nameHex, type Row, readRows, toHex } from './database.ts';
@@ -35,6 +35,7 @@ export interface Deletion {
   /** Whether the delete may also remove a version that is retained in the mode GOVERNANCE. */
   readonly bypassesGovernance: boolean;
   readonly due: DueVersion | undefined;
+  readonly markerExtra: DeleteItem['markerExtra'];
   readonly event: NewEvent | null;
 }
 
@@ -130,7 +131,7 @@ function toItems(batch: DeleteBatch): string {
     if (order) ofName.set(name, [...(ofName.get(name) ?? []), order]);
   }
   const items = batch.deletions.map((deletion, index) => {
-    const { name, slot, removesNull, markerId, isNullMarker, bypassesGovernance, due, event } = deletion;
+    const { name, slot, removesNull, markerId, isNullMarker, bypassesGovernance, due, markerExtra, event } = deletion;
     const order = orders[index] ?? null;
     const together = ofName.get(name) ?? [];
     return {
@@ -142,12 +143,18 @@ function toItems(batch: DeleteBatch): string {
       mn: isNullMarker ? 1 : 0,
       b: bypassesGovernance ? 1 : 0,
       ...(together.length > 1 ? (order === together[0] ? { x: together } : { y: 1 }) : {}),
+      ...(markerExtra ? { k: toMarkerMetadata(markerExtra) } : {}),
       ...(due ? { d: toDueItem(due) } : {}),
       ...(event ? { e: [event.kind, JSON.stringify(event.facts)] } : {}),
     };
   });
   return JSON.stringify(items);
 }
+
+const toMarkerMetadata = (extra: NonNullable<DeleteItem['markerExtra']>): string => {
+  const metadata: ObjectMetadata = { headers: {}, user: {}, ownerId: null, extra };
+  return JSON.stringify(metadata);
+};
 
 /** SQL of the versions to remove that Object Lock protects. */
 const LOCKED = `${DOOMED} AND ${isLocked('v', '?3', "a.value->>'b'")}`;
@@ -224,9 +231,9 @@ export function deleteStatements(database: D1Database, batch: DeleteBatch): D1Pr
     ...(batch.deletions.some(({ event }) => event) ? [both(INSERT_EVENTS)] : []),
     both(COUNT_DELETIONS),
     both(`DELETE FROM version WHERE id IN (SELECT v.id FROM ${DOOMED})`),
-    both(`INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag)
+    both(`INSERT INTO version(id, bucket, name, ord, slot, is_null, is_marker, object_id, size, etag, metadata)
       SELECT ${NEXT_ID} + a.key, ${BUCKET_N}, unhex(a.value->>'n'), unhex(a.value->>'m'), a.value->>'s', a.value->>'mn', 1,
-        zeroblob(16), 0, '' FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL`),
+        zeroblob(16), 0, '', a.value->>'k' FROM json_each(?2) a WHERE a.value->>'m' IS NOT NULL`),
   ];
 }
 

@@ -9,6 +9,7 @@ import { prepare, readAll, readFirst, statement } from '../../../shared/stores/s
 import type { EngineContext } from '../model/context.ts';
 import { type Column, hasBlob, toHexRows, toReadSql, toValueSql } from './blob-columns.ts';
 import type { Row } from './database.ts';
+import { WITHOUT_SECRET } from './job-store.ts';
 import { toParameters } from './table-rows.ts';
 
 export interface DirectoryChange {
@@ -85,7 +86,8 @@ export const writeReplayed = async ({ directory }: EngineContext, number: number
 
 /** Ends every job that is open: it may have been cancelled since the time to which the database was put back. */
 export async function stopOpenJobs({ directory }: EngineContext, now: number): Promise<void> {
-  const sql = `UPDATE storage_job SET state = 'failed', error = 'directory_rebuilt', ended_at = ?1 WHERE ended_at IS NULL`;
+  const sql = `UPDATE storage_job SET state = 'failed', error = 'directory_rebuilt', ended_at = ?1,
+    job = ${WITHOUT_SECRET} WHERE ended_at IS NULL`;
   await directory.prepare(sql).bind(Math.trunc(now)).run();
 }
 

@@ -69,6 +69,9 @@ const toJob = (row: JobRow): Job => ({
 const JOBS = `SELECT j.*, b.name AS bucket, t.name AS target, t.owner_id AS target_owner_id FROM storage_job j LEFT JOIN bucket b ON b.bucket_id = j.bucket_id
   LEFT JOIN bucket t ON t.bucket_id = json_extract(j.job, '$.order.targetId')`;
 
+/** SQL of a job's order without the secret of its source, which an ended job does not need. */
+export const WITHOUT_SECRET = `json_remove(job, '$.order.sealed')`;
+
 const RETENTION_MS = 30 * 86_400_000;
 /** Maximum number of open jobs per user, and of all operators together. */
 const OPEN_MAX = 20;
@@ -200,11 +203,12 @@ export async function saveJob(context: EngineContext, job: Job, holder: string):
 
 type End = { jobId: string; nowMs: number };
 const end = statement<Held & End & { state: string; error: string | null; report: string }>(
-  `UPDATE storage_job SET state = :state, error = :error, report = :report, ended_at = :nowMs, cursor = NULL, lease_until = 0
-   WHERE ${IS_HELD}`,
+  `UPDATE storage_job SET state = :state, error = :error, report = :report, ended_at = :nowMs, cursor = NULL, lease_until = 0,
+   job = ${WITHOUT_SECRET} WHERE ${IS_HELD}`,
 );
 const cancel = statement<End>(
-  `UPDATE storage_job SET state = 'cancelled', ended_at = :nowMs, lease_until = 0 WHERE job_id = :jobId AND ended_at IS NULL`,
+  `UPDATE storage_job SET state = 'cancelled', ended_at = :nowMs, lease_until = 0, job = ${WITHOUT_SECRET}
+   WHERE job_id = :jobId AND ended_at IS NULL`,
 );
 
 /** Stores a job's end. @returns false if the job was cancelled or another worker holds it. */

@@ -5,6 +5,7 @@ import { CHECKSUM_ALGORITHMS, type ChecksumType, toChecksumHeader } from '../../
 import type { CustomerKey } from '../../domain/customer-key.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { DAY_MS, findAbort, findExpiry } from '../../domain/lifecycle.ts';
+import type { PulledFrom } from '../../domain/pulls.ts';
 import type { Bucket, Checksums, ObjectMetadata, UploadFacts, VersionFacts } from '../../engine/model/contract.ts';
 import { lifecycleOf } from '../access/bucket-configuration.ts';
 import { refuseUnsupportedUpload } from '../protocol/unsupported-headers.ts';
@@ -185,6 +186,13 @@ export function toAbortHeaders(bucket: Bucket, { name, initiatedAt }: UploadFact
   };
 }
 
+/** Headers that say from which version of another server a version was pulled. */
+function toPulledHeaders({ extra }: ObjectMetadata): Record<string, string> {
+  const pulled = extra?.pulled as PulledFrom | undefined;
+  if (pulled === undefined) return {};
+  return { 'x-pulled-version-id': pulled.id, 'x-pulled-last-modified': new Date(pulled.at).toUTCString() };
+}
+
 /** Headers about a version in an answer. S3 shows no version id in a bucket that was never versioned. */
 export function toVersionHeaders(
   bucket: Bucket,
@@ -223,6 +231,7 @@ export function toObjectHeaders(bucket: Bucket, version: VersionFacts, key: Cust
     ...toVersionHeaders(bucket, version),
     ...toEncryptionHeaders(key),
     ...toExpirationHeaders(bucket, version),
+    ...toPulledHeaders(version.metadata),
   })) {
     headers.set(name, value);
   }
