@@ -85,6 +85,7 @@ it('is tried by the deployment, which names what a server lacks', async () => {
     'range',
     'ListObjectsV2',
     'conditional',
+    'multipart',
   ]);
 });
 

@@ -30,8 +30,8 @@ export const RANGES: readonly (readonly [from: string, to: string, what: What])[
   ['journal/', 'journal0', 'journals'],
 ];
 
-/** Keys of R2 that are not copied: markers of missing copies in R2, and the probe of health. */
-const IS_LOCAL = /^(?:missing\/|health$)/;
+/** Keys of R2 that are not copied: markers of missing copies in R2, early copies (the journal has their bytes), and the probe of health. */
+const IS_LOCAL = /^(?:missing\/|small\/|health$)/;
 /** The last file of a snapshot, of an archive, and of the copy of a shard of a board. It names the others. */
 const IS_MANIFEST = /\/(?:manifest\.json(?:\.gz)?|copy\.json)$/;
 /** Blobs never change. */

@@ -37,6 +37,8 @@ export async function prepareRead(context: VersionContext): Promise<Result<Objec
   if (refused) return err(refused);
   const { etag, modifiedAt, size } = version.value;
   const headers = toObjectHeaders(bucket, version.value);
+  const { hasAllCopies } = version.value;
+  if (hasAllCopies !== null) headers.set('x-amz-replication-status', hasAllCopies ? 'COMPLETED' : 'PENDING');
   addLockHeaders(context, version.value, headers);
   const decision = decideRead(readConditionsFrom(request.headers), { etag, lastModifiedMs: modifiedAt });
   if (decision === 'precondition_failed') return err(s3Failure('PreconditionFailed'));

@@ -23,12 +23,14 @@ export const putObject: Operation = {
     if (!object.ok) return object;
     // The bucket as it was when the write was last authorised, at first or by `renew`.
     let current = bucket;
+    const attemptId = request.headers.get('amz-sdk-invocation-id');
     const put = await engine.putObject({
       bucket,
       name: request.key,
       ...body.value,
       ...object.value,
       ...condition.value,
+      ...(attemptId === null ? {} : { attemptId }),
       ...(renew && {
         async renew() {
           const renewed = await renewObject(renew);
