@@ -112,6 +112,40 @@ export function decidePage(
   };
 }
 
+export interface KeyComparison {
+  readonly here: ReadonlyMap<string, ListedObject>;
+  readonly there: readonly ListedObject[];
+  /** Objects of R2 that are older than `through` and that the S3 location lacks, or has in another size. */
+  readonly missing: readonly ListedObject[];
+  /** Objects of the S3 location that R2 lacks, without a recorded deletion. */
+  readonly unrecorded: readonly ListedObject[];
+  /** Last key that was compared; null at the end. */
+  readonly last: string | null;
+}
+
+/** Compares a page of keys for a check. @param through time up to which the S3 location has everything. */
+export function compareKeys(
+  locations: readonly ListedPage[],
+  outside: ListedPage,
+  deletions: ListedPage,
+  through: number,
+): KeyComparison {
+  const last = findLast([...locations, outside, deletions]);
+  const isIn = ({ key }: ListedObject) => (last === null || key <= last) && !IS_LOCAL.test(key);
+  const here = new Map(locations.flatMap(({ objects }) => objects.filter(isIn).map((object) => [object.key, object])));
+  const there = outside.objects.filter(isIn);
+  const found = new Map(there.map((object) => [object.key, object]));
+  const deleted = new Set(deletions.objects.map(({ key }) => key));
+  const isMissing = ({ key, size, storedAt }: ListedObject) => storedAt < through && found.get(key)?.size !== size;
+  return {
+    here,
+    there,
+    missing: [...here.values()].filter(isMissing),
+    unrecorded: there.filter(({ key }) => !here.has(key) && !deleted.has(key)),
+    last,
+  };
+}
+
 /** Number of deletions that a pass may always record. Above it, at most a fifth of the keys. */
 const DELETIONS_MIN = 1_000;
 const DELETIONS_SHARE_MAX = 0.2;

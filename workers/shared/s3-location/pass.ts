@@ -167,7 +167,8 @@ async function copyPage(
   return { copied, bytes, failed, isCut };
 }
 
-async function listR2(bucket: R2Bucket, after: string, limit: number) {
+/** Lists keys of an R2 location, without the id of the S3 location. */
+export async function listR2(bucket: R2Bucket, after: string, limit: number) {
   const page: R2Objects = await bucket.list({ limit, ...(after === '' ? {} : { startAfter: after }) });
   const objects = page.objects.map(
     ({ key, size, etag, uploaded }): ListedObject => ({ key, size, etag, storedAt: uploaded.getTime() }),
