@@ -431,6 +431,45 @@ export interface S3LocationCopy {
   max_seconds?: number;
 }
 
+export interface S3LocationCheckReport {
+  scanned: number;
+  /** Objects of R2, older than the last whole pass, that are missing or have another size */
+  missing: number;
+  /** Objects that R2 lacks and whose deletion is not recorded yet */
+  unrecorded: number;
+  /** Objects that do not match their MD5. Only with `read` */
+  damaged: number;
+  read_bytes: number;
+  removed: number;
+  examples: string[];
+  next_cursor: string | null;
+}
+
+export interface S3LocationCheck {
+  /**
+   * `next_cursor` of the answer before
+   * @maxLength 1100
+   * @default ""
+   */
+  cursor?: string;
+  /**
+   * Reads every object again, and compares it with its MD5
+   * @default false
+   */
+  read?: boolean;
+  /**
+   * Removes damaged copies of objects that R2 has. The next pass copies them again. Needs `read`
+   * @default false
+   */
+  remove_damaged?: boolean;
+  /**
+   * @min 1
+   * @max 300
+   * @default 60
+   */
+  max_seconds?: number;
+}
+
 export interface RescueReport {
   scanned: number;
   copied: number;
@@ -4172,6 +4211,7 @@ export namespace V1 {
         | "forward_target.create"
         | "forward_target.delete"
         | "invite.create"
+        | "locations.check"
         | "locations.refill"
         | "locations.rescue"
         | "login.failed"
@@ -4334,6 +4374,22 @@ export namespace V1 {
     export type RequestBody = S3LocationCopy;
     export type RequestHeaders = {};
     export type ResponseBody = S3LocationCopyReport;
+  }
+
+  /**
+   * No description
+   * @tags service
+   * @name CheckOutside
+   * @summary Compare the S3 location with R2, and its bytes with their MD5
+   * @request POST:/v1/locations/s3/check
+   * @secure
+   */
+  export namespace CheckOutside {
+    export type RequestParams = {};
+    export type RequestQuery = {};
+    export type RequestBody = S3LocationCheck;
+    export type RequestHeaders = {};
+    export type ResponseBody = S3LocationCheckReport;
   }
 
   /**

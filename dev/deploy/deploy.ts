@@ -22,7 +22,14 @@ import { checkHealth } from './health.ts';
 import { findMonthLimit, keepMonthLimit } from './month-limit.ts';
 import { countDatabases, DATABASE_RULES, type DatabaseKind } from './numbered-databases.ts';
 import { type DeployOptions, parseOptions, USAGE } from './options.ts';
-import { countLocations, type DeployPlan, planDeployment, renderConfig, type WorkerConfig } from './plan.ts';
+import {
+  countLocations,
+  type DeployPlan,
+  planDeployment,
+  renderConfig,
+  THIRD_BUCKET_OFFER,
+  type WorkerConfig,
+} from './plan.ts';
 import { readRateLimits } from './rate-limits.ts';
 import {
   type Account,
@@ -237,6 +244,7 @@ async function deploy(
   const isEmailService = MAIL_TRANSPORT === '' || splitTransports(MAIL_TRANSPORT).includes(EMAIL_SERVICE);
   const eventQueue = plan.queues.find((name) => isEmailService && name.endsWith(EVENT_QUEUE_SUFFIX)) ?? null;
   await setUpMail(account, { worker: plan.worker, domains, eventQueue, origin: toOrigin(APP_HOST), rootToken });
+  if (plan.buckets.length < 3) console.log(THIRD_BUCKET_OFFER);
   console.log(`Web app: https://${APP_HOST}/_/  What to do first: docs/deploy.md, "4. First steps".`);
 }
 

@@ -164,6 +164,10 @@ export function planDeployment(config: WorkerConfig, input: PlanInput): DeployPl
   };
 }
 
+/** What a deployment with two buckets prints. The numbers are those of docs/design/quorum.md. */
+export const THIRD_BUCKET_OFFER =
+  'With two buckets an upload needs both: 99.8 % succeed if each answers 99.9 % of the requests. A third bucket (THIRD_REGION) with WRITE_QUORUM=2 makes it 99.9997 %.';
+
 /** Adds the databases beyond the first one of each kind. They have the same folder of migrations as the first one. */
 function addDatabases(
   configured: WorkerConfig['d1_databases'],

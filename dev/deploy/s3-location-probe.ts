@@ -1,6 +1,5 @@
 /**
- * Tries what a copy outside Cloudflare needs of its S3 server, before a deployment changes anything. Uploads in parts are not tried: a blob has
- * at most 5 GiB, which is one PutObject.
+ * Tries what a copy outside Cloudflare needs of its S3 server, before a deployment changes anything.
  */
 import {
   OWN_PREFIX,
@@ -51,6 +50,13 @@ const NEEDS: readonly (readonly [name: string, probe: Probe])[] = [
     'conditional PutObject (If-None-Match: *)',
     async (location) => !(await location.put(`${PROBES}a`, 'x', { onlyIfNew: true })),
   ],
+  [
+    'multipart uploads',
+    async (location) => {
+      await location.putInParts(`${PROBES}parts`, [BYTES]);
+      return (await location.getText(`${PROBES}parts`)) === BYTES;
+    },
+  ],
 ];
 
 /** @returns the names of what the server lacks. @throws if it does not answer, or refuses the credential. */
@@ -58,7 +64,7 @@ export async function findMissingAbilities(location: S3Location): Promise<string
   const missing: string[] = [];
   await location.list('', PROBES, 1);
   for (const [name, probe] of NEEDS) if (!(await probe(location).catch(() => false))) missing.push(name);
-  for (const key of ORDERED) await location.delete(PROBES + key).catch(() => {});
+  for (const key of [...ORDERED, 'parts']) await location.delete(PROBES + key).catch(() => {});
   return missing;
 }
 

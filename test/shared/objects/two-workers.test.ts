@@ -67,9 +67,9 @@ async function makeLocation() {
   await env.DIRECTORY.prepare("DELETE FROM collector WHERE name = 's3-location'").run();
   const put = (key: string, text: string) => Promise.all(buckets.map((bucket) => bucket.put(key, text)));
   const location = new MemoryLocation();
-  const pass = (intercept: Intercept) => {
+  const pass = (intercept: Intercept, mayContinue = () => true) => {
     const target = interceptCalls(location, intercept, ['put', 'putDescribed', 'delete']) as unknown as S3Location;
-    return continuePass(wrap(env, intercept), target, () => true);
+    return continuePass(wrap(env, intercept), target, mayContinue);
   };
   for (const key of ['blobs/a', 'blobs/b', 'mail/lost', 'owners/x', 'snapshots/x/manifest.json']) await put(key, key);
   offsetMs += HOUR_MS;
@@ -102,6 +102,18 @@ it('two passes leave the S3 location with what R2 has, and keep no record of a d
     },
   });
   expect(cases).toBeGreaterThan(10);
+});
+
+it('a run that has no more time ends inside a page, and the next run copies the rest of the page', async () => {
+  const { pass, put, location } = await makeLocation();
+  for (let i = 0; i < 20; i++) await put(`mail/late-${i}`, 'late');
+  const count = () => [...location.objects.keys()].filter((key) => key.startsWith('mail/late-')).length;
+  let asked = 0;
+  const cut = await pass(straight, () => ++asked <= 10);
+  expect(count()).toBeLessThan(20);
+  expect([cut?.copied, cut?.range]).toEqual([9, 1]);
+  const whole = await pass(straight);
+  expect([count(), whole?.range, whole?.through]).toEqual([20, null, cut?.startedAt]);
 });
 
 it('a notice of an ended season is sent at most twice, with one id, and not again after it was accepted', async () => {

@@ -62,6 +62,24 @@ it('copies again what changed or is gone there, and compares the bytes that arri
   expect(await (await peer.request('GET', 'copy/owners/objects-0')).json()).toHaveProperty('id');
 });
 
+it('is checked against R2 and byte by byte, and gets damaged copies again', async () => {
+  const check = async (body: object) => (await server.call('POST', '/v1/locations/s3/check', body)).body;
+  expect(await check({ read: true })).toMatchObject({ missing: 0, unrecorded: 0, damaged: 0, next_cursor: null });
+  const [first = '', second = ''] = await blobs();
+  const intact = await (await peer.request('GET', `copy/${first}`)).arrayBuffer();
+  // Another object of the same size, without a description: only reading it shows that.
+  await peer.request('PUT', `copy/${first}`, 'x'.repeat(intact.byteLength));
+  await peer.request('DELETE', `copy/${second}`);
+  await peer.request('PUT', 'copy/mail/nobody/in/1', 'not in R2');
+  expect(await check({})).toMatchObject({ missing: 1, unrecorded: 1, damaged: 0 });
+  const { examples, ...found } = await check({ read: true, remove_damaged: true });
+  expect(found).toMatchObject({ missing: 1, unrecorded: 1, damaged: 2, removed: 1 });
+  expect(examples).toContain(`damaged ${first}`);
+  await peer.request('DELETE', 'copy/mail/nobody/in/1');
+  expect((await copy()).copied).toBe(2);
+  expect(await check({ read: true })).toMatchObject({ missing: 0, unrecorded: 0, damaged: 0 });
+});
+
 const addressOf = (endpoint: string): S3LocationAddress => ({
   endpoint,
   url: 's3://outside/copy',
@@ -85,6 +103,7 @@ it('is tried by the deployment, which names what a server lacks', async () => {
     'range',
     'ListObjectsV2',
     'conditional',
+    'multipart',
   ]);
 });
 

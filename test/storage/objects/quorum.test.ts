@@ -100,6 +100,8 @@ describe.each([0, 1, 2])('with location %i', (sick) => {
       const { stats, locations: byLocation } = await measureShard(context, 0);
       expect(stats.copies_missing).toBe(short.length);
       expect(byLocation.map(({ missing }) => missing)).toEqual([0, 1, 2].map((n) => (n === sick ? short.length : 0)));
+      const hasAll = async (name: string) => value(await engine.getVersion(bucket, name)).hasAllCopies;
+      expect([await hasAll('streamed 1'), await hasAll('streamed 100')]).toEqual([true, false]);
 
       if (state !== 'broken off') expect(await copyMissing(context, 0)).toBe(0);
       at(locations, sick).state = 'up';
@@ -111,6 +113,7 @@ describe.each([0, 1, 2])('with location %i', (sick) => {
       expect(await copyMissing(context, 0)).toBe(report.copies_due);
       expect((await measureShard(context, 0)).stats.copies_missing).toBe(0);
       expect((await expectSound(context)).copies_due).toBe(0);
+      expect(await hasAll('streamed 100')).toBe(true);
       // Turn off all other locations, to show that the copies of the repaired one are good.
       for (const [n, location] of locations.entries()) location.state = n === sick ? 'up' : 'down';
       await expectAll(engine, bucket, new Map([...before, ...during]));

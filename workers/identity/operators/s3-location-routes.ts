@@ -10,6 +10,8 @@ import {
   sendProblem,
 } from '../../shared/json/json-api.ts';
 import { problem } from '../../shared/json/problem.ts';
+import { checkS3Location } from '../../shared/s3-location/check.ts';
+import { readThrough } from '../../shared/s3-location/lag.ts';
 import { endRescue, mayRescue } from '../../shared/s3-location/owner.ts';
 import { continuePass, openS3Location } from '../../shared/s3-location/pass.ts';
 import { fillFromS3Location } from '../../shared/s3-location/rescue.ts';
@@ -56,6 +58,31 @@ const rescueReportSchema = z
   })
   .openapi('RescueReport');
 
+const checkSchema = z
+  .strictObject({
+    cursor: z.string().max(1_100).default('').openapi({ description: '`next_cursor` of the answer before' }),
+    read: z.boolean().default(false).openapi({ description: 'Reads every object again, and compares it with its MD5' }),
+    remove_damaged: z.boolean().default(false).openapi({
+      description: 'Removes damaged copies of objects that R2 has. The next pass copies them again. Needs `read`',
+    }),
+    max_seconds: maxSeconds,
+  })
+  .openapi('S3LocationCheck');
+const checkReportSchema = z
+  .object({
+    scanned: z.int(),
+    missing: z.int().openapi({
+      description: 'Objects of R2, older than the last whole pass, that are missing or have another size',
+    }),
+    unrecorded: z.int().openapi({ description: 'Objects that R2 lacks and whose deletion is not recorded yet' }),
+    damaged: z.int().openapi({ description: 'Objects that do not match their MD5. Only with `read`' }),
+    read_bytes: z.int(),
+    removed: z.int(),
+    examples: z.array(z.string()),
+    next_cursor: z.string().nullable(),
+  })
+  .openapi('S3LocationCheckReport');
+
 const endSchema = z
   .strictObject({
     take_over: z.boolean().default(false).openapi({
@@ -75,6 +102,7 @@ const route = <P extends string>(path: P, operationId: string, summary: string) 
 export function createS3LocationApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   addCopyRoute(api);
+  addCheckRoute(api);
   addRescueRoutes(api);
   return api;
 }
@@ -94,6 +122,24 @@ function addCopyRoute(api: OpenAPIHono<JsonApiEnv>): void {
     const finished = pass !== null && pass.range === null && pass.startedAt === through;
     const seen = through === null ? null : new Date(through).toISOString();
     return c.json({ through: seen, scanned, copied, copied_bytes: bytes, failed, finished }, 200);
+  });
+}
+
+function addCheckRoute(api: OpenAPIHono<JsonApiEnv>): void {
+  const check = createRoute({
+    ...route('/v1/locations/s3/check', 'checkOutside', 'Compare the S3 location with R2, and its bytes with their MD5'),
+    request: jsonBody(checkSchema),
+    responses: { 200: jsonContent(checkReportSchema, 'What differs'), ...problemResponses(400, 401, 403, 409) },
+  });
+  api.openapi(check, async (c) => {
+    const location = openS3Location(c.env);
+    if (location === null) return sendProblem(c, NO_LOCATION);
+    const { cursor, read, remove_damaged: remove, max_seconds: seconds } = c.req.valid('json');
+    const until = Date.now() + seconds * 1000;
+    const through = await readThrough(c.env);
+    const options = { cursor, readsBytes: read, removesDamaged: read && remove, through };
+    if (options.removesDamaged) await recordAudit(c, 'locations.check', SERVICE, { remove_damaged: true });
+    return c.json(await checkS3Location(c.env, location, () => Date.now() < until, options), 200);
   });
 }
 

@@ -68,6 +68,7 @@ export const AUDIT_ACTIONS = [
   'forward_target.create',
   'forward_target.delete',
   'invite.create',
+  'locations.check',
   'locations.refill',
   'locations.rescue',
   'login.failed',

@@ -14,7 +14,7 @@ export const OWN_PREFIX = '.tessera/';
 
 /** Time limit of a request without a large body. */
 const REQUEST_MS = 30_000;
-/** Time limit of a transfer. The largest blob has 5 GiB. */
+/** Time limit of a transfer. The largest blob has 1 GiB. */
 export const TRANSFER_MS = 900_000;
 /** S3 allows 2 KB of user metadata. */
 const DESCRIPTION_HEADER_BYTES_MAX = 1_800;
@@ -179,6 +179,27 @@ export class S3Location {
     if (answer.status === 412 && onlyIfNew) return false;
     if (!answer.ok) throw new S3LocationError('a write', answer.status, text);
     return true;
+  }
+
+  /** Stores an object in parts. Of several parts, each but the last must have 5 MiB. */
+  async putInParts(key: string, parts: readonly string[]): Promise<void> {
+    const path = this.#pathOf(key);
+    const send = async (what: string, query: string, method: string, body = '') => {
+      const answer = await this.#send(what, `${path}?${query}`, { method, body });
+      const text = await answer.text();
+      // CompleteMultipartUpload may answer an error with 200.
+      if (!answer.ok || text.includes('<Error>')) throw new S3LocationError(what, answer.status, text);
+      return { text, etag: answer.headers.get('etag') ?? '' };
+    };
+    const { text } = await send('the start of an upload in parts', 'uploads=', 'POST');
+    const upload = `uploadId=${encodeURIComponent(/<UploadId>([^<]+)</.exec(text)?.[1] ?? '')}`;
+    let list = '';
+    for (const [at, part] of parts.entries()) {
+      const { etag } = await send('a part', `partNumber=${at + 1}&${upload}`, 'PUT', part);
+      list += `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag}</ETag></Part>`;
+    }
+    const document = `<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`;
+    await send('the end of an upload in parts', upload, 'POST', document);
   }
 
   /** Stores an R2 object with its description. */

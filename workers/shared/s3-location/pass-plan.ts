@@ -30,8 +30,8 @@ export const RANGES: readonly (readonly [from: string, to: string, what: What])[
   ['journal/', 'journal0', 'journals'],
 ];
 
-/** Keys of R2 that are not copied: markers of missing copies in R2, and the probe of health. */
-const IS_LOCAL = /^(?:missing\/|health$)/;
+/** Keys of R2 that are not copied: markers of missing copies in R2, early copies (the journal has their bytes), and the probe of health. */
+const IS_LOCAL = /^(?:missing\/|small\/|health$)/;
 /** The last file of a snapshot, of an archive, and of the copy of a shard of a board. It names the others. */
 const IS_MANIFEST = /\/(?:manifest\.json(?:\.gz)?|copy\.json)$/;
 /** Blobs never change. */
@@ -109,6 +109,40 @@ export function decidePage(
     returned: [...deleted.keys()].filter((key) => here.has(key)),
     scanned: what === 'manifests' ? 0 : here.size,
     last: isOver ? null : last,
+  };
+}
+
+export interface KeyComparison {
+  readonly here: ReadonlyMap<string, ListedObject>;
+  readonly there: readonly ListedObject[];
+  /** Objects of R2 that are older than `through` and that the S3 location lacks, or has in another size. */
+  readonly missing: readonly ListedObject[];
+  /** Objects of the S3 location that R2 lacks, without a recorded deletion. */
+  readonly unrecorded: readonly ListedObject[];
+  /** Last key that was compared; null at the end. */
+  readonly last: string | null;
+}
+
+/** Compares a page of keys for a check. @param through time up to which the S3 location has everything. */
+export function compareKeys(
+  locations: readonly ListedPage[],
+  outside: ListedPage,
+  deletions: ListedPage,
+  through: number,
+): KeyComparison {
+  const last = findLast([...locations, outside, deletions]);
+  const isIn = ({ key }: ListedObject) => (last === null || key <= last) && !IS_LOCAL.test(key);
+  const here = new Map(locations.flatMap(({ objects }) => objects.filter(isIn).map((object) => [object.key, object])));
+  const there = outside.objects.filter(isIn);
+  const found = new Map(there.map((object) => [object.key, object]));
+  const deleted = new Set(deletions.objects.map(({ key }) => key));
+  const isMissing = ({ key, size, storedAt }: ListedObject) => storedAt < through && found.get(key)?.size !== size;
+  return {
+    here,
+    there,
+    missing: [...here.values()].filter(isMissing),
+    unrecorded: there.filter(({ key }) => !here.has(key) && !deleted.has(key)),
+    last,
   };
 }
 

@@ -73,7 +73,7 @@ export async function continuePass(
       return pass;
     }
     while (pass.range !== null) {
-      const next = await runPage(env, location, pass, { keysPerPage, approved: row.approved });
+      const next = await runPage(env, location, pass, { keysPerPage, approved: row.approved, mayContinue });
       if (next.alarm !== null) {
         await store.raiseAlarm(next.alarm, { scanned: next.pass.scanned, found: next.pass.deletions }, Date.now());
         // The pass begins again, so that an acknowledgement covers all of its deletions.
@@ -100,12 +100,19 @@ interface PageOutcome {
   readonly alarm: string | null;
 }
 
+interface PageOptions {
+  readonly keysPerPage: number;
+  readonly approved: number;
+  /** Asked before each copy: a page may have 1,000 objects of 1 GiB. */
+  readonly mayContinue: () => boolean;
+}
+
 /** Compares and copies one page of keys. */
 async function runPage(
   env: Env,
   location: S3Location,
   pass: Pass,
-  { keysPerPage, approved }: { readonly keysPerPage: number; readonly approved: number },
+  { keysPerPage, approved, mayContinue }: PageOptions,
 ): Promise<PageOutcome> {
   const sources = blobLocations(env);
   const [from = ''] = RANGES[pass.range ?? 0] ?? [];
@@ -116,30 +123,52 @@ async function runPage(
     await listDeletions(location, after, keysPerPage),
   ];
   const page = decidePage(pass, lists, outside, deletions);
-  let { copied, bytes, failed } = pass;
-  const copy = async ({ key }: ListedObject) => {
-    const size = await copyOut(sources, location, key);
-    if (size === 'failed') failed++;
-    if (typeof size !== 'number') return;
-    copied++;
-    bytes += size;
-  };
-  const [small, large] = [true, false].map((isSmall) =>
-    page.copies.filter(({ size }) => size <= WHOLE_BYTES_MAX === isSmall),
-  );
-  await runInParallel(small ?? [], WHOLE_AT_ONCE, copy);
-  await runInParallel(large ?? [], STREAMS_AT_ONCE, copy);
+  const counts = await copyPage(sources, location, page.copies, mayContinue);
+  const { copied, bytes, failed } = counts;
+  const sums = { copied: pass.copied + copied, bytes: pass.bytes + bytes, failed: pass.failed + failed };
+  // The next run lists the page again, and finds what this one copied.
+  if (counts.isCut) return { pass: { ...pass, ...sums }, scanned: 0, alarm: null };
   const gone = await withoutPresent(sources, page.gone);
   const newly = gone.filter(({ deletedAt }) => deletedAt === null).length;
   const [scanned, recorded] = [pass.scanned + page.scanned, pass.deletions + newly];
-  const counted = { ...pass, copied, bytes, failed, scanned, deletions: recorded };
+  const counted = { ...pass, ...sums, scanned, deletions: recorded };
   const alarm = findTooManyDeletions(counted, approved);
   if (alarm !== null) return { pass: counted, scanned: page.scanned, alarm };
   await recordDeletions(env, location, gone, page.returned);
   return { pass: advancePass(counted, page.last), scanned: page.scanned, alarm: null };
 }
 
-async function listR2(bucket: R2Bucket, after: string, limit: number) {
+/** Copies objects, the large ones after the small ones. @returns how many, and whether `mayContinue` ended it. */
+async function copyPage(
+  sources: readonly R2Bucket[],
+  location: S3Location,
+  objects: readonly ListedObject[],
+  mayContinue: () => boolean,
+) {
+  let [copied, bytes, failed, isCut] = [0, 0, 0, false];
+  const copy = async ({ key }: ListedObject) => {
+    if (!mayContinue()) {
+      isCut = true;
+      return;
+    }
+    const size = await copyOut(sources, location, key);
+    if (size === 'failed') failed++;
+    if (typeof size !== 'number') return;
+    copied++;
+    bytes += size;
+  };
+  const isSmall = ({ size }: ListedObject) => size <= WHOLE_BYTES_MAX;
+  await runInParallel(objects.filter(isSmall), WHOLE_AT_ONCE, copy);
+  await runInParallel(
+    objects.filter((object) => !isSmall(object)),
+    STREAMS_AT_ONCE,
+    copy,
+  );
+  return { copied, bytes, failed, isCut };
+}
+
+/** Lists keys of an R2 location, without the id of the S3 location. */
+export async function listR2(bucket: R2Bucket, after: string, limit: number) {
   const page: R2Objects = await bucket.list({ limit, ...(after === '' ? {} : { startAfter: after }) });
   const objects = page.objects.map(
     ({ key, size, etag, uploaded }): ListedObject => ({ key, size, etag, storedAt: uploaded.getTime() }),
@@ -184,10 +213,10 @@ async function withoutPresent<T extends { readonly key: string }>(
   keys: readonly T[],
 ): Promise<T[]> {
   const absent: T[] = [];
-  for (const each of keys) {
+  await runInParallel(keys, STREAMS_AT_ONCE, async (each) => {
     const found = await Promise.all(sources.map((bucket) => bucket.head(each.key)));
     if (found.every((object) => object === null)) absent.push(each);
-  }
+  });
   return absent;
 }
 
@@ -199,15 +228,15 @@ async function recordDeletions(
   returned: readonly string[],
 ): Promise<void> {
   const before = createClock(env)() - settingsOf(env).S3_LOCATION_DELETE_DAYS * DAY_MS;
-  for (const { key, deletedAt } of gone) {
+  await runInParallel(gone, WHOLE_AT_ONCE, async ({ key, deletedAt }) => {
     if (deletedAt === null) await location.put(DELETED_PREFIX + key, '');
     else if (deletedAt < before) {
       await location.delete(key);
       await location.delete(`${OWN_PREFIX}description/${key}`);
       await location.delete(DELETED_PREFIX + key);
     }
-  }
-  for (const key of returned) await location.delete(DELETED_PREFIX + key);
+  });
+  await runInParallel(returned, WHOLE_AT_ONCE, (key) => location.delete(DELETED_PREFIX + key));
 }
 
 /** Whether cron must leave this installation alone, because it is empty and waits for `npm run rescue`. */

@@ -1,6 +1,6 @@
 /** The settings of storage, a part of `settings-schema.ts`. */
 import { isRegionList } from '../pure/nearest-locations.ts';
-import { flag, httpUrl, number, optionalNumber, text, token } from './setting-types.ts';
+import { choice, flag, httpUrl, number, optionalNumber, text, token } from './setting-types.ts';
 
 const isS3Url = (value: string): boolean => /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[\w.-]+)*\/?$/.test(value);
 const isHeaderName = (value: string): boolean => /^[!#$%&'*+.^`|~\w-]+$/.test(value);
@@ -42,6 +42,12 @@ export const storageSettings = {
     fallback: 'every location',
     meaning:
       'Locations that must have the bytes of an upload before it is acknowledged. Missing copies are made in the background. At most the number of bound locations.',
+  }),
+  SMALL_COPIES: choice(['minute', 'now'], {
+    group: 'Storage',
+    fallback: 'minute',
+    meaning:
+      'When an upload of up to 16 KiB is in R2: within a minute, or before it is acknowledged. `now` writes it to `WRITE_QUORUM` locations at once, which costs two R2 writes more.',
   }),
   S3_LOCATION: text(
     {

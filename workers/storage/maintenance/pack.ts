@@ -10,6 +10,7 @@ import { epochMsOf, fromVersionOrder } from '../domain/version-order.ts';
 import { VolumeBuilder } from '../domain/volume.ts';
 import { createFaultReport } from '../engine/actions/reading.ts';
 import { isIntact, mendSmall } from '../engine/actions/small-objects.ts';
+import { removeEarlyCopies } from '../engine/blobs/early-copies.ts';
 import { appendExtents, writeVolume } from '../engine/blobs/volumes.ts';
 import { databaseOf, type EngineContext } from '../engine/model/context.ts';
 import { selectBlobs } from '../engine/store/blob-store.ts';
@@ -83,6 +84,12 @@ export async function packVolume(context: EngineContext, shard: number, report: 
   // orphan collector finds out later.
   const packed = await runRepeatable(context, database, packStatements(database, volume.value, places, context.now()));
   if (!packed.ok) throw new Error(packed.error.reason);
+  // A quorum of the locations has reported size and MD5 of the volume.
+  if (context.hasEarlyCopies)
+    await removeEarlyCopies(
+      context,
+      entries.map(({ version }) => String(version?.ord)),
+    );
   const bytes = entries.reduce((sum, entry) => sum + entry.length, 0);
   count(report, { volumes: 1 });
   count(report, { objects: entries.length });

@@ -39,6 +39,7 @@ import { emptyShardReport, type ShardReport, shardSteps } from './fsck.ts';
 import { listJournal, replayJournalPage } from './journal.ts';
 import { withLease } from './leases.ts';
 import { findYoungBlobs, type RecoveryReport, recoverNextObject, recoverNextVolume } from './recover-blobs.ts';
+import { recoverEarlyCopies } from './recover-early.ts';
 import { findJournalStart, findSnapshot, readSnapshotPage, snapshotStep } from './snapshot.ts';
 import { type WalkStep, walkTables } from './table-walk.ts';
 
@@ -213,12 +214,7 @@ function stepsOf(context: EngineContext, shard: number): Step[] {
     },
     ...TABLE_NAMES.filter((table) => table !== 'bucket').map((table) => restoreTable(context, shard, table)),
     replayStep(context, shard),
-    async (after, rebuild) => {
-      const at = { location: Number(after?.location ?? 0), after: String(after?.key ?? '') };
-      const last = await findYoungBlobs(context, shard, at, rebuild.startedAt - COMMIT_MARGIN_MS, rebuild);
-      if (last !== null) return { location: at.location, key: last };
-      return at.location + 1 < context.locations.length ? { location: at.location + 1, key: '' } : null;
-    },
+    overLocations(context, shard),
     async (_, rebuild) => ((await recoverNextObject(context, shard, rebuild)) ? {} : null),
     async (_, rebuild) => ((await recoverNextVolume(context, shard, rebuild)) ? {} : null),
     async () => {
@@ -241,6 +237,22 @@ function stepsOf(context: EngineContext, shard: number): Step[] {
     async () => ((await snapshotStep(context, shard, 1)) === null ? {} : null),
   ];
 }
+
+/** Walks the blobs of each location, then the early copies of each. The position counts the locations twice. */
+const overLocations =
+  (context: EngineContext, shard: number): Step =>
+  async (after, rebuild) => {
+    const position = Number(after?.location ?? 0);
+    const count = context.locations.length;
+    const at = { location: position % count, after: String(after?.key ?? '') };
+    const since = rebuild.startedAt - COMMIT_MARGIN_MS;
+    const last =
+      position < count
+        ? await findYoungBlobs(context, shard, at, since, rebuild)
+        : await recoverEarlyCopies(context, shard, { ...at, since }, rebuild);
+    if (last !== null) return { location: position, key: last };
+    return position + 1 < 2 * count ? { location: position + 1, key: '' } : null;
+  };
 
 const overPages =
   (

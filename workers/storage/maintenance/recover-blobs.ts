@@ -41,7 +41,7 @@ export interface RecoveryReport {
 const LIST_PAGE = 500;
 
 /** Reads bucket and name of an object from a blob's custom metadata. */
-function toDescribed(description: Readonly<Record<string, string>> | undefined) {
+export function toDescribed(description: Readonly<Record<string, string>> | undefined) {
   const name = Buffer.from(description?.name ?? '', 'base64url').toString();
   return { ...description, name, bucketId: description?.bucket_id ?? '' };
 }

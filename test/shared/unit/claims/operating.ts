@@ -61,6 +61,7 @@ export const SECURITY: PageClaims = {
     `other sessions made in the last ${days(numberOf('workers/identity/login/password-reset.ts', 'ENDS_SINCE_MS'))} days`,
     `a new recovery address works after ${hours(numberOf('workers/identity/login/recovery-address.ts', 'WAIT_MS'))} hours`,
     'HTTPS at port 443 or 8443',
+    `Objects of up to ${kib(engine('inlineBytesMax'))} KiB have their copies within a minute of the upload, with \`SMALL_COPIES=now\` before its acknowledgement`,
     `as long as their bucket's tag allows, ${numberOf('workers/storage/s3/public-cache.ts', 'SECONDS_MAX') === 3_600 ? 'an hour' : ''} at most`,
   ],
 };

@@ -26,6 +26,9 @@ export const STORAGE: PageClaims = {
   claims: [
     // Guarantees
     `Objects of at most ${kib(limit('inlineBytesMax'))} KiB are committed with their bytes in D1`,
+    `An object of at most ${kib(limit('inlineBytesMax'))} KiB is in the locations when its upload is a minute old`,
+    `the request waits ${word(seconds(limit('earlyCopyWaitMs')))} seconds, then answers 503`,
+    `It is of the first ${numberOf(`${ENGINE}/store/read-store.ts`, 'FIRST_EXTENTS')} extents`,
     `An object of at most ${kib(limit('inlineBytesMax'))} KiB is compared when it is packed`,
     `back to the oldest of ${word(numberOf('workers/storage/maintenance/snapshot.ts', 'KEPT'))} daily snapshots`,
     `All copies are read again within \`SCRUB_DAYS\` (${defaultOf('SCRUB_DAYS')}).`,

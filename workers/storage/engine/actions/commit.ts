@@ -23,7 +23,7 @@ import type {
 import { NO_LOCK } from '../model/versions.ts';
 import { type Commit, commitStatements } from '../store/commit-store.ts';
 import type { GuardReason } from '../store/schema.ts';
-import { findNewest, isCommitted } from '../store/version-store.ts';
+import { findNewest, findOwnVersion, isCommitted, refuseOwnVersion } from '../store/version-store.ts';
 import { hintEvents, toNewEvent } from './events.ts';
 import { type Attempt, guardedWrite, OUTCOME_UNKNOWN, type WriteError } from './guarded-write.ts';
 
@@ -39,6 +39,8 @@ export interface CommitOrder<E> extends Pick<Commit, 'bucket' | 'data' | 'condit
   /** All facts of the version except those that depend on the bucket's versioning and the clock. */
   readonly facts: Omit<VersionFacts, 'name' | 'versionId' | 'isNull' | 'isLatest' | 'modifiedAt'>;
   readonly event: EventKind;
+  /** Whether all attempts of a client's request have this object id. An attempt then finds the version of an earlier one. */
+  readonly isAttempt?: boolean;
   /** Id that the commit tries first, set if the version's blobs already carry it. Default: a new id. */
   readonly versionId?: string;
   readonly renew?: PutRequest<E>['renew'];
@@ -84,7 +86,8 @@ function buildCommit(
   if (!database) return err({ kind: 'unavailable', reason: `shard ${shard} is not bound` });
   const facts = toFacts(name, chosen, bucket.versioning);
   const event = toNewEvent(context, bucket, { kind: order.event, ...facts });
-  const commit: Commit = { bucket, facts, data, condition, event, nowMs: context.now(), furtherGuards };
+  const guards = order.isAttempt ? refuseOwnVersion(facts.objectId) : furtherGuards;
+  const commit: Commit = { bucket, facts, data, condition, event, nowMs: context.now(), furtherGuards: guards };
   return ok({
     shard,
     statements: commitStatements(database, commit),
@@ -92,7 +95,13 @@ function buildCommit(
       if (event !== null) hintEvents(context, shard);
       return facts;
     },
-    toRepeated: async () => ok(facts),
+    async toRepeated() {
+      if (!order.isAttempt) return ok(facts);
+      const own = await findOwnVersion(context, database, bucket.bucketId, facts);
+      if (!own.ok) return own;
+      const versionId = own.value ?? facts.versionId;
+      return ok({ ...facts, versionId, modifiedAt: epochMsOf(versionId) });
+    },
     async toLost(reason) {
       const found = await isCommitted(context, database, bucket.bucketId, facts);
       return found.ok && found.value ? ok(facts) : err({ kind: 'unavailable', reason });

@@ -1,5 +1,6 @@
 /** Puts an object: writes its bytes, compares them with what the client declared, and commits its version. */
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { slotOf } from '../../domain/slots.ts';
 import { removeBlobs } from '../blobs/locations.ts';
 import { type WrittenBody, writeBody } from '../blobs/write-body.ts';
 import type { EngineContext } from '../model/context.ts';
@@ -7,6 +8,7 @@ import type { ObjectMetadata, Proven, PutError, PutRequest, Verdict, VersionFact
 import type { CommitData } from '../store/commit-store.ts';
 import { toLockRow } from '../store/version-sql.ts';
 import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
+import { beginEarlyCopies, type EarlyBody, toAttemptObjectId } from './early-copies.ts';
 
 /** Stores an object. Nothing is visible before the commit, which is one batch of one database. */
 export async function putObject<E>(
@@ -30,12 +32,15 @@ export async function putObject<E>(
     return err({ kind: 'refused', error: verdict.error });
   }
   const { bucket, name, condition, renew } = request;
+  const early = toEarlyBody(context, request, written.value, objectId);
+  const attempt = early === null ? null : toAttemptObjectId(context, request);
+  const copies = early && beginEarlyCopies(context, versionId, early);
   const committed = await commitVersion(context, {
     bucket,
     name,
     facts: {
       isMarker: false,
-      objectId,
+      objectId: attempt ?? objectId,
       size: digests.size,
       etag: verdict.value.etag ?? digests.md5,
       sha256: digests.sha256,
@@ -44,18 +49,35 @@ export async function putObject<E>(
       partCount: null,
       ...toAttributeFacts(request),
     },
-    // An inline object has no blob with a version id, so its version gets the time of the commit.
-    ...(written.value.blobs.length > 0 ? { versionId } : {}),
+    // An inline object without early copies has nothing with a version id, so its version gets the time of the commit.
+    ...(written.value.blobs.length > 0 || copies ? { versionId } : {}),
+    ...(attempt === null ? {} : { isAttempt: true }),
     data: toCommitData(written.value),
     event: request.event ?? 'ObjectCreated:Put',
     condition,
     renew,
   });
-  if (committed.ok) return committed;
   // If the outcome of the commit is unknown, the blobs stay. The orphan collector decides about them once the database answers
   // again.
-  if (committed.error.kind !== 'unavailable') discardBody(context, written.value);
-  return { ...committed, error: toPutError(committed.error) };
+  if (!committed.ok && committed.error.kind !== 'unavailable') discardBody(context, written.value);
+  const put = committed.ok ? committed : { ...committed, error: toPutError(committed.error) };
+  return copies ? copies.settle(bucket.placement.shards[slotOf(name)] ?? 0, put) : put;
+}
+
+/** The early copies that an upload needs; null if it needs none. */
+function toEarlyBody(
+  context: EngineContext,
+  request: PutRequest<unknown>,
+  { inline, digests }: WrittenBody,
+  objectId: string,
+): EarlyBody | null {
+  if (!context.hasEarlyCopies || inline === null || inline.length === 0) return null;
+  const id = toAttemptObjectId(context, request) ?? objectId;
+  return {
+    bytes: inline,
+    md5: digests.md5,
+    describe: (versionId) => ({ ...describeObject(request, id, versionId, 0), kind: 'small' }),
+  };
 }
 
 /** Maximum size of a blob's description. R2 allows 8,192 bytes of custom metadata per object. */

@@ -1,5 +1,6 @@
 /**
- * Repairs small objects whose bytes do not match their CRC-32, in D1 or in a volume, from pages of the journal and of snapshots.
+ * Repairs small objects whose bytes do not match their CRC-32, in D1 or in a volume, from early copies, and pages of the journal and
+ * of snapshots.
  *
  * The search is bounded. The row id of a version has the epoch of its commit, so its page is among the first pages of later epochs.
  * An id does not tell the epoch after a rebuild; the time of the version then does. A snapshot is sorted by key, so its page is
@@ -9,6 +10,7 @@
 import { crc32 } from 'node:zlib';
 import { logError, logInfo } from '../../../shared/telemetry/log.ts';
 import { epochMsOfOrder } from '../../domain/version-order.ts';
+import { findEarlyCopy } from '../blobs/early-copies.ts';
 import {
   journalKeyAfter,
   journalPrefix,
@@ -48,9 +50,11 @@ export function isIntact({ data, size, crc32: expected }: Pick<SmallRow, 'data' 
   return bytes.length === size && crc32(bytes) === expected;
 }
 
-/** Searches journal and snapshots for intact bytes of a version. */
+/** Searches early copies, journal and snapshots for intact bytes of a version. */
 export async function findSmallBytes(context: EngineContext, shard: number, row: SmallRow): Promise<Recovery> {
-  const search = new Search(context, shard, row);
+  const early = await findEarlyCopy(context, row.order, (data) => isIntact({ ...row, data }));
+  if (early.data !== null) return { kind: 'found', data: early.data };
+  const search = new Search(context, shard, row, early.isSure);
   if (row.id > 0 && (await search.inJournal(Math.floor(row.id / IDS_PER_MS)))) return search.outcome();
   if (await search.inJournal(epochMsOfOrder(row.order) - CLOCK_MARGIN_MS)) return search.outcome();
   await search.inSnapshots();
@@ -62,10 +66,11 @@ class Search {
   readonly #shard: number;
   readonly #wanted: SmallRow;
   readonly #seen = new Set<string>();
-  #isSure = true;
+  #isSure: boolean;
   #data: string | null = null;
 
-  constructor(context: EngineContext, shard: number, wanted: SmallRow) {
+  constructor(context: EngineContext, shard: number, wanted: SmallRow, isSure: boolean) {
+    this.#isSure = isSure;
     this.#context = context;
     this.#shard = shard;
     this.#wanted = wanted;

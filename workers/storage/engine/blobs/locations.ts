@@ -79,10 +79,19 @@ export const putCopies = (
   md5: () => string,
   description: BlobDescription,
 ): Promise<Result<Copies, Unavailable>> =>
+  putCopiesAt(context, { id: blobId, key: toBlobKey(blobId), description }, bytes, md5);
+
+/** Writes buffered bytes to every location under a key. @param id names the object in the log. */
+export const putCopiesAt = (
+  context: EngineContext,
+  { id, key, description }: { readonly id: string; readonly key: string; readonly description: BlobDescription },
+  bytes: Uint8Array,
+  md5: () => string,
+): Promise<Result<Copies, Unavailable>> =>
   settleCopies(
     context,
-    blobId,
-    context.locations.map((_, location) => putBytes(context, location, blobId, bytes, md5, description)),
+    id,
+    context.locations.map((_, location) => putBytes(context, location, key, bytes, md5, description)),
   );
 
 /** Waits for the copies of a streamed blob, and checks size and ETag that each location reports. */
@@ -109,14 +118,14 @@ export function settleStream(
 async function putBytes(
   context: EngineContext,
   location: number,
-  blobId: string,
+  key: string,
   bytes: Uint8Array,
   md5: () => string,
   description: BlobDescription,
 ): Promise<Result<null, Unavailable>> {
   const answer = await askLocation(context, location, async () => {
     const bucket = locationOf(context, location);
-    return await bucket.put(toBlobKey(blobId), bytes, { customMetadata: description });
+    return await bucket.put(key, bytes, { customMetadata: description });
   });
   if (!answer.ok) return answer;
   return checkStored(answer.value, bytes.length, md5());

@@ -2,6 +2,7 @@
 
 import { inTime } from '../../../shared/concurrency/in-time.ts';
 import type { Clock } from '../../../shared/settings/clock.ts';
+import { settingsOf } from '../../../shared/settings/settings.ts';
 import { blobLocations, boundDirectories, shardDatabases, writeQuorum } from '../../../shared/stores/bindings.ts';
 import {
   LATE_LOCATION_MS,
@@ -58,6 +59,8 @@ export interface EngineLimits {
   readonly lateLocationMs: number;
   /** Time that a read waits for bytes of the data centre's cache. */
   readonly edgeTimeoutMs: number;
+  /** Time that an upload waits for its early copies once they failed. */
+  readonly earlyCopyWaitMs: number;
   /** Time that a write waits for a bucket that is being deleted or a slot that is being moved. */
   readonly sealWaitMs: number;
   /** Age from which the seal of a bucket counts as left by a delete that died. */
@@ -87,6 +90,7 @@ export const DEFAULT_LIMITS: EngineLimits = {
   locationTimeoutMs: LOCATION_TIMEOUT_MS,
   lateLocationMs: LATE_LOCATION_MS,
   edgeTimeoutMs: 1_000,
+  earlyCopyWaitMs: 10_000,
   sealWaitMs: 20_000,
   sealAgeMaxMs: 10_000,
 };
@@ -174,6 +178,8 @@ export interface EngineContext {
   readonly nearest: readonly number[];
   /** Number of locations that must have a copy before an upload is acknowledged. */
   readonly quorum: number;
+  /** Whether a small object is in a quorum of the locations before its upload is acknowledged (`blobs/early-copies.ts`). */
+  readonly hasEarlyCopies: boolean;
   readonly tasks: Queue | null;
   readonly events: EventDestinations;
   readonly pulls: PullDoor;
@@ -191,7 +197,7 @@ export { inTime };
 
 type Bindings = Pick<
   EngineContext,
-  'directory' | 'directoryNumber' | 'directories' | 'shards' | 'locations' | 'quorum' | 'tasks'
+  'directory' | 'directoryNumber' | 'directories' | 'shards' | 'locations' | 'quorum' | 'hasEarlyCopies' | 'tasks'
 >;
 
 /** The context of the snapshots and the rebuild of a user database. */
@@ -210,6 +216,7 @@ export function findBindings(env: Env): Bindings {
     shards: shardDatabases(env),
     locations: blobLocations(env),
     quorum: writeQuorum(env),
+    hasEarlyCopies: settingsOf(env).SMALL_COPIES === 'now',
     tasks: env.STORAGE_TASKS ?? null,
   };
 }

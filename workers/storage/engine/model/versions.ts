@@ -124,6 +124,8 @@ export interface StoredVersion extends VersionFacts {
   readonly handle: ReadHandle;
   /** Whether the operator has taken the version down. Callers refuse to return it; the engine only reports it. */
   readonly isTakenDown: boolean;
+  /** Whether every location has the blobs of the version, of its first 32 extents; null for bytes that wait to be packed, and for none. */
+  readonly hasAllCopies: boolean | null;
 }
 
 /** Where a version's data is: the shard, and the inline data or the first extents. Only the engine reads it. */
@@ -223,6 +225,8 @@ export interface PutRequest<E> extends VersionAttributes {
   readonly renew?: () => Promise<Result<VersionAttributes & { readonly bucket: RenewedBucket }, E>>;
   /** Kind of the event that notifications of this write have. Default: `ObjectCreated:Put`. */
   readonly event?: 'ObjectCreated:Post' | 'ObjectCreated:Copy';
+  /** Id of the request that all attempts of the client to send it have (`amz-sdk-invocation-id`). */
+  readonly attemptId?: string;
   /** Algorithms of further checksums to compute while the body streams. */
   readonly checksums?: readonly ChecksumAlgorithm[];
   /**

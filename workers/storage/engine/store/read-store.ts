@@ -1,7 +1,7 @@
 /** Finds versions and their extents. */
 import { ok, type Result } from '../../../shared/pure/result.ts';
 import { toVersionOrder } from '../../domain/version-order.ts';
-import { databaseOf, type EngineContext } from '../model/context.ts';
+import { allLocations, databaseOf, type EngineContext } from '../model/context.ts';
 import type { Extent, ReadHandle, StoredVersion, Unavailable, VersionChoice } from '../model/contract.ts';
 import type { ShardGenerations } from '../model/proof.ts';
 import { fromHex, GENERATION_COLUMNS, IS_BEING_REBUILT, type Row, readRows, toGenerations, toHex } from './database.ts';
@@ -70,7 +70,11 @@ export async function findVersion(
   if (row.ord === '' || row.ord === null) return ok({ ...state, version: null });
   const facts = toVersionFacts(row, row.is_latest === 1);
   const isTakenDown = Number(row.taken_down) === 1;
-  return ok({ ...state, version: { ...facts, handle: toHandle(row, shard, bucketId), isTakenDown } });
+  const handle = toHandle(row, shard, bucketId);
+  const everywhere = allLocations(context);
+  const hasAllCopies =
+    handle.extents.length === 0 ? null : handle.extents.every(({ locations }) => (everywhere & ~locations) === 0);
+  return ok({ ...state, version: { ...facts, handle, isTakenDown, hasAllCopies } });
 }
 
 function toHandle(row: Row, shard: number, bucketId: string): ReadHandle {

@@ -138,6 +138,29 @@ export interface RecoveredVersion {
     readonly blobStart: number;
     readonly crc32: number | null;
   }[];
+  /** The bytes of a small version in Base64, which has no extents then. */
+  readonly inline?: { readonly data: string; readonly crc32: number };
+}
+
+/** Finds which versions have their data. @param keys bucket id, name in hex and order of each. @returns their orders, in lower case. */
+export async function findPresent(
+  context: EngineContext,
+  shard: number,
+  keys: readonly (readonly [bucketId: string, nameHex: string, order: string])[],
+): Promise<Set<string>> {
+  const present = new Set<string>();
+  for (const parameter of toParameters(keys)) {
+    const { results } = await databaseOf(context, shard)
+      .prepare(
+        `SELECT lower(hex(v.ord)) AS ord FROM json_each(?1) a CROSS JOIN version v
+         WHERE v.bucket = (SELECT n FROM bucket WHERE bucket_id = a.value->>0) AND v.name = unhex(a.value->>1)
+           AND v.ord = unhex(a.value->>2) AND ${HAS_DATA}`,
+      )
+      .bind(parameter)
+      .all<{ ord: string }>();
+    for (const { ord } of results) present.add(ord);
+  }
+  return present;
 }
 
 /** Versions per batch. Each takes up to five statements. */
@@ -243,21 +266,25 @@ function recoverStatements(database: D1Database, version: RecoveredVersion): D1P
         toLegalHold(version.lock.isHeld),
       ),
     // This statement also applies to a version that the snapshot restored without its data.
-    extents.length === 1
+    version.inline
       ? database
-          .prepare(
-            `UPDATE version AS v SET blob_id = unhex(?5->>'blobId'), blob_start = ?5->>'blobStart', crc32 = ?5->>'crc32'
+          .prepare(`UPDATE version AS v SET data = ?5, crc32 = ?6 WHERE ${isAdded} AND NOT ${HAS_DATA}`)
+          .bind(...head, version.inline.data, version.inline.crc32)
+      : extents.length === 1
+        ? database
+            .prepare(
+              `UPDATE version AS v SET blob_id = unhex(?5->>'blobId'), blob_start = ?5->>'blobStart', crc32 = ?5->>'crc32'
              WHERE ${isAdded} AND NOT ${HAS_DATA}`,
-          )
-          .bind(...head, JSON.stringify(extents[0]))
-      : database
-          .prepare(
-            `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
+            )
+            .bind(...head, JSON.stringify(extents[0]))
+        : database
+            .prepare(
+              `INSERT INTO extent(object_id, start, length, blob_id, blob_start, crc32)
              SELECT v.object_id, a.value->>'start', a.value->>'length', unhex(a.value->>'blobId'), a.value->>'blobStart', a.value->>'crc32'
              FROM json_each(?5) a CROSS JOIN version v WHERE ${isAdded} AND v.data IS NULL AND v.blob_id IS NULL
              ON CONFLICT DO NOTHING`,
-          )
-          .bind(...head, JSON.stringify(extents)),
+            )
+            .bind(...head, JSON.stringify(extents)),
   ];
   if (version.isNull) {
     const bound = head.slice(0, 3);

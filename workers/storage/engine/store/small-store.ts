@@ -6,8 +6,8 @@
  */
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import { fromHex, type Row, runRepeatable, toHex } from './database.ts';
-import { versionKeySql } from './journal-store.ts';
-import { EPOCH, NEXT_ID, PACKED } from './version-ids.ts';
+import { IS_CLAIMED, versionKeySql } from './journal-store.ts';
+import { EPOCH, FLUSHED, firstIdOf, NEXT_ID, PACKED } from './version-ids.ts';
 
 /** A version whose bytes one CRC-32 covers, with the present place of its bytes. */
 export interface SmallRow {
@@ -103,6 +103,42 @@ export async function countSetAside(context: EngineContext, shard: number, limit
     'SELECT count(*) AS n FROM (SELECT 1 FROM version WHERE id < 0 LIMIT ?1)',
   );
   return (await statement.bind(limit).first<number>('n')) ?? 0;
+}
+
+/** Whether the journal in the locations has a version. False if the shard does not answer. */
+export async function isJournaled(
+  context: EngineContext,
+  shard: number,
+  name: string,
+  order: string,
+): Promise<boolean> {
+  const found = await databaseOf(context, shard)
+    .prepare(
+      `SELECT max(v.id < ${firstIdOf(FLUSHED)}) AS is_there FROM version v
+       WHERE v.bucket IN (SELECT n FROM bucket) AND v.name = CAST(?1 AS BLOB) AND v.ord = unhex(?2)`,
+    )
+    .bind(name, order)
+    .first<number>('is_there')
+    .catch(() => 0);
+  return found === 1;
+}
+
+/** Finds which orders are those of versions whose early copies may be needed. @throws if a shard does not answer, or is not claimed. */
+export async function findNeedingCopies(context: EngineContext, orders: readonly string[]): Promise<Set<string>> {
+  const pages = await Promise.all(
+    context.shards.map((database) =>
+      database
+        .prepare(
+          `SELECT hex(v.ord) AS ord FROM version v WHERE (v.id < 0 OR (v.id >= ${PACKED} AND v.data IS NOT NULL))
+             AND v.ord IN (SELECT unhex(value) FROM json_each(?1))
+           UNION ALL SELECT '' WHERE ${IS_CLAIMED}`,
+        )
+        .bind(JSON.stringify(orders))
+        .all<{ ord: string }>(),
+    ),
+  );
+  if (pages.some(({ results }) => results.at(-1)?.ord !== '')) throw new Error('a shard is not claimed');
+  return new Set(pages.flatMap(({ results }) => results.map(({ ord }) => ord.toLowerCase())));
 }
 
 /** SQL condition that a version `v` is still as it was read. */

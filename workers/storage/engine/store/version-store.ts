@@ -5,8 +5,8 @@ import { slotOf } from '../../domain/slots.ts';
 import { fromVersionOrder, toVersionOrder } from '../../domain/version-order.ts';
 import { databaseOf, type EngineContext } from '../model/context.ts';
 import type { LockChange, StoredVersion, Unavailable, VersionFacts } from '../model/contract.ts';
-import { SAFE_ORDER } from './commit-store.ts';
-import { readRows } from './database.ts';
+import { NAME, SAFE_ORDER } from './commit-store.ts';
+import { readRows, toHex } from './database.ts';
 import { insertEventsSql, type NewEvent } from './event-store.ts';
 import { changeSql, versionKeySql } from './journal-store.ts';
 import { mayReplaceRetention } from './lock-sql.ts';
@@ -30,6 +30,31 @@ export async function isCommitted(
   const rows = await readRows(context, prepare(database, findCommitted, values));
   return rows.ok ? ok(rows.value.length === 1) : rows;
 }
+
+const findByObject = statement<NameKey & { objectId: string }, { ord: string }>(
+  `SELECT hex(ord) AS ord FROM version WHERE ${OF_NAME} AND object_id = unhex(:objectId) ORDER BY version.ord LIMIT 1`,
+);
+
+/** Finds the version of a name with an object id. @returns its version id; null if it is gone. */
+export async function findOwnVersion(
+  context: EngineContext,
+  database: D1Database,
+  bucketId: string,
+  { name, objectId }: Pick<VersionFacts, 'name' | 'objectId'>,
+): Promise<Result<string | null, Unavailable>> {
+  const values = { bucketId, name, objectId: toHex(objectId) };
+  const rows = await readRows<{ ord: string }>(context, prepare(database, findByObject, values));
+  if (!rows.ok) return rows;
+  const order = rows.value[0]?.ord;
+  return ok(order ? fromVersionOrder(order) : null);
+}
+
+/** Guard of a commit: refuses it if the newest version of the name has this object id already. */
+export const refuseOwnVersion = (objectId: string) => ({
+  sql: `WHEN (SELECT c.object_id FROM version c WHERE c.bucket = b.n AND c.name = ${NAME} ORDER BY c.ord LIMIT 1) = unhex(?6)
+    THEN 'already_committed'`,
+  parameters: [toHex(objectId)],
+});
 
 const findNewestOrder = statement<NameKey, { ord: string | null }>(
   `SELECT hex(min(ord)) AS ord FROM (SELECT newest AS ord FROM bucket WHERE bucket_id = :bucketId UNION ALL SELECT ${SAFE_ORDER}

@@ -41,7 +41,10 @@ export async function prepareRead(context: VersionContext): Promise<Result<Objec
   if (refused) return err(refused);
   const key = checkReadKey(version.value, request.headers);
   if (!key.ok) return key;
-  const read = await decideAnswer(context, version.value, toObjectHeaders(bucket, version.value, key.value));
+  const headers = toObjectHeaders(bucket, version.value, key.value);
+  const { hasAllCopies } = version.value;
+  if (hasAllCopies !== null) headers.set('x-amz-replication-status', hasAllCopies ? 'COMPLETED' : 'PENDING');
+  const read = await decideAnswer(context, version.value, headers);
   return read.ok ? ok({ ...read.value, key: key.value }) : read;
 }
 

@@ -27,12 +27,15 @@ export const putObject: Operation = {
     if (!object.ok) return object;
     // The bucket as it was when the write was last authorised, at first or by `renew`.
     let current = bucket;
+    // Two attempts with a customer's key store different bytes, so they are two writes.
+    const attemptId = sealed.record === null ? request.headers.get('amz-sdk-invocation-id') : null;
     const put = await engine.putObject({
       bucket,
       name: request.key,
       ...sealed.body,
       ...withKeyRecord(object.value, sealed.record),
       ...condition.value,
+      ...(attemptId === null ? {} : { attemptId }),
       ...(renew && {
         async renew() {
           const renewed = await renewObject(renew);
