@@ -105,6 +105,7 @@ export interface Token {
   user_id: string | null;
   scopes: (
     | "scores:write"
+    | "boards:create"
     | "objects:read"
     | "objects:write"
     | "mail"
@@ -1049,6 +1050,15 @@ export interface Board {
    * @default null
    */
   seasons_kept?: number | null;
+  /** Number of shards of its next seasons */
+  shards: number;
+  /**
+   * A first post to a name that begins with this makes a board with the rules of this one, if the token has the scope `boards:create`
+   * @default null
+   * @pattern ^[a-z0-9][a-z0-9-]{0,30}$
+   * @example "level-"
+   */
+  makes_boards?: string | null;
   /** @example "races" */
   board: string;
   /**
@@ -3430,6 +3440,7 @@ export namespace V1 {
       /** @minItems 1 */
       scopes: (
         | "scores:write"
+        | "boards:create"
         | "objects:read"
         | "objects:write"
         | "mail"
@@ -6141,6 +6152,11 @@ export namespace V1 {
       limit?: number;
       /** @maxLength 1024 */
       cursor?: string;
+      /**
+       * Only boards whose names begin with it
+       * @pattern ^[a-z0-9][a-z0-9-]{0,30}$
+       */
+      prefix?: string;
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
@@ -6269,6 +6285,19 @@ export namespace V1 {
        * @default null
        */
       seasons_kept?: number | null;
+      /**
+       * Number of shards of the next seasons. Without it, a new board has 1, and an existing one is not changed
+       * @min 1
+       * @max 256
+       */
+      shards?: number;
+      /**
+       * A first post to a name that begins with this makes a board with the rules of this one, if the token has the scope `boards:create`
+       * @default null
+       * @pattern ^[a-z0-9][a-z0-9-]{0,30}$
+       * @example "level-"
+       */
+      makes_boards?: string | null;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -6399,6 +6428,19 @@ export namespace V1 {
        * @default null
        */
       seasons_kept?: number | null;
+      /**
+       * Number of shards of the next seasons. Without it, a new board has 1, and an existing one is not changed
+       * @min 1
+       * @max 256
+       */
+      shards?: number;
+      /**
+       * A first post to a name that begins with this makes a board with the rules of this one, if the token has the scope `boards:create`
+       * @default null
+       * @pattern ^[a-z0-9][a-z0-9-]{0,30}$
+       * @example "level-"
+       */
+      makes_boards?: string | null;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -6429,7 +6471,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name DeleteBoard
-   * @summary Delete a board with all its seasons permanently. Cron erases them after a minute
+   * @summary Delete a board with all its seasons permanently. Its name is free at once. Cron erases the seasons after a minute
    * @request DELETE:/v1/boards/{board}
    * @secure
    */

@@ -26,6 +26,10 @@ export interface Board {
   decimals?: number;
   seconds_between_posts?: number | null;
   max_data_bytes?: number | null;
+  /** Number of shards of its next seasons. */
+  shards?: number;
+  /** Beginning of the names of boards that a first post makes. */
+  makes_boards?: string | null;
   sessions?: 'off' | 'required';
   session_rules?: SessionRules | null;
 }

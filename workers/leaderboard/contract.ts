@@ -98,6 +98,10 @@ export const boardNameSchema = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/, '1 to 32 characters of a-z 0-9 and -, none of them - at an end')
   .openapi({ example: 'races' });
+/** Beginning of the names of boards. */
+export const boardPrefixSchema = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,30}$/, '1 to 31 characters of a-z 0-9 and -, not - at the beginning');
 export const logoPath = (board: string, hash: string): string => `/v1/boards/${board}/logo/${hash}`;
 export const boardParamsSchema = z.object({ board: boardNameSchema });
 
@@ -158,9 +162,21 @@ export const boardRulesSchema = z.strictObject({
   seasons_kept: z.int().min(1).max(10_000).nullable().default(null).openapi({
     description: 'Number of past seasons that are kept; null for all. Older ones are erased for good',
   }),
+  shards: z.int().min(1).max(256).optional().openapi({
+    description:
+      'Number of shards of the next seasons. Without it, a new board has 1, and an existing one is not changed',
+  }),
+  makes_boards: boardPrefixSchema.nullable().default(null).openapi({
+    description:
+      'A first post to a name that begins with this makes a board with the rules of this one, if the token has the scope `boards:create`',
+    example: 'level-',
+  }),
 });
 /** Schema of a change of the board `default`. Its rules never change, so they may be omitted. `seasons_kept` may change. */
-export const defaultBoardSchema = boardRulesSchema.partial().required({ title: true });
+export const defaultBoardSchema = boardRulesSchema
+  .omit({ shards: true, makes_boards: true })
+  .partial()
+  .required({ title: true });
 export const boardSchema = boardRulesSchema
   .extend({
     board: z.string().openapi({ example: 'races' }),
@@ -171,6 +187,7 @@ export const boardSchema = boardRulesSchema
     max_points_per_day_from: asOfSchema.nullable().openapi({
       description: 'Time from which `max_points_per_day` holds: 30 seconds after a change. Null if it never changed',
     }),
+    shards: z.int().openapi({ description: 'Number of shards of its next seasons' }),
     created_at: asOfSchema.nullable(),
   })
   .openapi('Board');

@@ -130,6 +130,7 @@ export const enOperator = {
   boards: {
     title: 'Boards',
     create: 'New board',
+    search: 'Ids that begin with',
     id: 'Id, as in addresses',
     name: 'Title',
     sort: 'Best score',

@@ -1,5 +1,6 @@
 /** The boards: `default`, the monthly board of the specification, and those that operators created. */
 import { POINTS_MAX } from '../../../durable-objects/leaderboard/protocol.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
 import { type BoardRules, DEFAULT_RULES, DEFAULT_TITLE } from '../domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from '../domain/season-name.ts';
 import { type BoardRow, createBoardStore } from '../records/board-store.ts';
@@ -28,6 +29,8 @@ export const DEFAULT_BOARD: Board = {
   sessions: null,
   dataBytesMax: null,
   secondsBetween: null,
+  shards: null,
+  makes: null,
 };
 
 /** The rules of a board that its shards apply. */
@@ -77,3 +80,12 @@ export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<B
 }
 
 export const forgetBoard = (name: string): boolean => known.delete(name);
+
+/** Finds a board without the cache, for example after a shard of it was found sealed. */
+export function findBoardAgain(env: Env, name: string | undefined): Promise<Board | null> {
+  if (name !== undefined) forgetBoard(name);
+  return findBoard(env, name);
+}
+
+/** Number of shards of the seasons that the board begins now. */
+export const shardsOf = (env: Env, { shards }: Board): number => shards ?? settingsOf(env).LEADERBOARD_SHARDS;

@@ -34,6 +34,9 @@ export interface BoardPeriods {
 /** The name of the board with this reference. */
 export const boardOfRef = (ref: string): string => (ref === '' ? 'default' : ref.slice(0, ref.indexOf('.')));
 
+/** The id in the reference of a board. */
+export const idOfRef = (ref: string): string => ref.slice(ref.lastIndexOf('.') + 1);
+
 const DEFAULT_BOARD: BoardPeriods = { ref: '', period: 'month' };
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;

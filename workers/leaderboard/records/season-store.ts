@@ -14,8 +14,10 @@ export function createSeasonStore(directory: D1Database) {
     },
 
     async ensure(name: string, shards: number, now: number): Promise<SeasonRow> {
-      const { board, endsAt } = readSeason(name);
-      const dueAt = preparationAt(name);
+      const { board, endsAt, period } = readSeason(name);
+      // The next season of a single shard is not prepared: a board that nobody uses any more costs nothing more.
+      const isPrepared = shards > 1 || board === '';
+      const dueAt = isPrepared || period === 'none' ? preparationAt(name) : endsAt;
       await db
         .insert(season)
         .values({ season: name, board, endsAt, shards, createdAt: now, dueAt })
@@ -74,8 +76,10 @@ export function createSeasonStore(directory: D1Database) {
       return db.select().from(season).where(isNotNull(season.without)).orderBy(desc(season.season)).limit(limit);
     },
 
+    /** Lists the current seasons with several shards. A shard that is alone counts its players itself. */
     async listCurrent(now: number): Promise<SeasonRow[]> {
-      return db.select().from(season).where(gt(season.endsAt, now)).orderBy(asc(season.season));
+      const isSharded = and(gt(season.endsAt, now), gt(season.shards, 1));
+      return db.select().from(season).where(isSharded).orderBy(asc(season.season));
     },
 
     async listAll(board: string): Promise<SeasonRow[]> {

@@ -44,9 +44,13 @@ export function toProblem(error: LeaderboardError): Problem {
     case 'no_sum_to_limit':
       return problem(400, 'invalid_request', 'max_points_per_day needs the operator sum, without negative points.');
     case 'too_many_boards':
-      return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards.`);
+      return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards with several shards.`);
     case 'board_being_deleted':
-      return problem(409, error.kind, 'The board of this name is being deleted. Retry in some minutes.');
+      return problem(
+        409,
+        error.kind,
+        'A shard of the deleted board of this name does not answer. Retry in ten seconds.',
+      );
     case 'no_webhook':
       return problem(404, error.kind, `Board ${error.board} has no webhook.`);
     case 'no_logo':
@@ -59,24 +63,14 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(400, 'invalid_request', 'The board cannot have such points or scores.');
     case 'too_many_points':
       return problem(400, 'invalid_request', `points exceed ${error.pointsMax}, the limit of the board.`);
-    case 'points_per_day_exceeded': {
-      const { pointsMax, pointsLeft } = error;
-      return problem(409, error.kind, `A player gets ${pointsMax} points per day (UTC). ${pointsLeft} are left today.`);
-    }
+    case 'points_per_day_exceeded':
+    case 'posted_too_soon':
+    case 'board_busy':
+    case 'plays_overlap':
+    case 'too_much_data':
+      return toRefusal(error);
     case 'session_rules_without_sessions':
       return problem(400, 'invalid_request', 'session_rules need sessions: required.');
-    case 'posted_too_soon':
-      return problem(
-        409,
-        error.kind,
-        `The player posted a moment ago. Post again in ${Math.ceil(error.waitMs / 1000)} s.`,
-      );
-    case 'plays_overlap':
-      return problem(409, error.kind, 'The play began before the last result of the player.');
-    case 'too_much_data':
-      return error.bytesMax === null
-        ? problem(400, 'invalid_request', 'The board keeps no data.')
-        : problem(400, 'invalid_request', `data has more than ${error.bytesMax} bytes of JSON.`);
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':
@@ -87,5 +81,41 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(409, error.kind, `The month ${error.season} is not over.`);
     case 'unknown_erasure':
       return problem(404, error.kind, 'The board has no erasure of this id.');
+  }
+}
+
+type Refusal = Extract<
+  WriteError,
+  { kind: 'points_per_day_exceeded' | 'posted_too_soon' | 'board_busy' | 'plays_overlap' | 'too_much_data' }
+>;
+
+/** The problem of a post that a rule of its board refuses. */
+function toRefusal(error: Refusal): Problem {
+  switch (error.kind) {
+    case 'points_per_day_exceeded': {
+      const { pointsMax, pointsLeft } = error;
+      return problem(409, error.kind, `A player gets ${pointsMax} points per day (UTC). ${pointsLeft} are left today.`);
+    }
+    case 'posted_too_soon':
+      return problem(
+        409,
+        error.kind,
+        `The player posted a moment ago. Post again in ${Math.ceil(error.waitMs / 1000)} s.`,
+      );
+    case 'board_busy':
+      return problem(
+        429,
+        error.kind,
+        'The board has one shard, which takes no more posts now. Nothing was counted. Retry.',
+        {
+          retryAfterSeconds: Math.max(1, Math.ceil(error.waitMs / 1000)),
+        },
+      );
+    case 'plays_overlap':
+      return problem(409, error.kind, 'The play began before the last result of the player.');
+    case 'too_much_data':
+      return error.bytesMax === null
+        ? problem(400, 'invalid_request', 'The board keeps no data.')
+        : problem(400, 'invalid_request', `data has more than ${error.bytesMax} bytes of JSON.`);
   }
 }

@@ -2,8 +2,7 @@
 
 import { EVENT_RETENTION_MS, type SeasonAddress } from '../../../durable-objects/leaderboard/protocol.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { settingsOf } from '../../shared/settings/settings.ts';
-import { type Board, findBoard } from '../boards/boards.ts';
+import { type Board, findBoard, shardsOf } from '../boards/boards.ts';
 import { previousSeason, readSeason, seasonAt, seasonNamed } from '../domain/season-name.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
 
@@ -56,7 +55,7 @@ export async function findSeasonOf(
   const row =
     cached !== undefined && (isLasting || Math.abs(now - cached.at) < keptMs)
       ? cached.row
-      : await readRow(env, wanted, wanted === current, now);
+      : await readRow(env, wanted, wanted === current ? shardsOf(env, board) : null, now);
   return row === null ? err({ kind: 'unknown_season', season: label ?? '' }) : ok(toSeason(row, now));
 }
 
@@ -100,9 +99,10 @@ export async function findPreviousSeasons(env: Env, board: Board, season: Season
   return seasons;
 }
 
-async function readRow(env: Env, name: string, isCurrent: boolean, now: number): Promise<SeasonRow | null> {
+/** Reads the row of a season. @param shards number of shards of a current season, whose row is created; null for another one */
+async function readRow(env: Env, name: string, shards: number | null, now: number): Promise<SeasonRow | null> {
   const store = createSeasonStore(env.DIRECTORY);
-  const row = isCurrent ? await store.ensure(name, settingsOf(env).LEADERBOARD_SHARDS, now) : await store.find(name);
+  const row = shards === null ? await store.find(name) : await store.ensure(name, shards, now);
   if (known.size >= KNOWN_MAX) known.clear();
   known.set(name, { row, at: now });
   return row;
