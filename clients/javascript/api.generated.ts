@@ -933,8 +933,8 @@ export interface BoardScoreUpdate {
    */
   event_id?: string;
   /**
-   * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-   * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+   * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+   * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
    * @example "2026-W47"
    */
   season?: string;
@@ -953,8 +953,37 @@ export interface Board {
   sort: "desc" | "asc";
   /** How the points of several posts make one score */
   operator: "sum" | "best" | "last";
-  /** A season of the board. Weeks begin on Monday. All in UTC */
-  period: "month" | "week" | "day" | "none";
+  /** A season of the board. Weeks begin on Monday. All in UTC. `custom` needs `schedule` */
+  period: "month" | "week" | "day" | "none" | "custom";
+  /**
+   * Seasons of a chosen length, with the period `custom`. It never changes
+   * @default null
+   */
+  schedule?: {
+    /**
+     * Length of a season, in units
+     * @min 1
+     * @max 1000
+     */
+    every: number;
+    unit: "hour" | "day" | "week" | "month";
+    /**
+     * Start of the first season. Days, weeks and months keep its local time
+     * @format date-time
+     */
+    starts_at: string;
+    /**
+     * @maxLength 64
+     * @default "UTC"
+     * @example "Europe/Berlin"
+     */
+    time_zone?: string;
+    /**
+     * End of the last season; null without one
+     * @format date-time
+     */
+    ends_at?: string;
+  };
   /** Whether everyone may read it */
   public: boolean;
   /**
@@ -1073,6 +1102,24 @@ export interface Board {
   max_points_per_day_from: string | null;
   /** @format date-time */
   created_at: string | null;
+}
+
+export interface BoardReset {
+  /**
+   * The season that begins
+   * @example "all.20261120T100005Z"
+   */
+  season: string;
+  /**
+   * The season that ends
+   * @example "all"
+   */
+  ended: string;
+  /**
+   * Time at which it holds: half a minute from now
+   * @format date-time
+   */
+  at: string;
 }
 
 export interface Play {
@@ -4141,6 +4188,7 @@ export namespace V1 {
         | "audit.prune"
         | "board.delete"
         | "board.put"
+        | "board.reset"
         | "board_logo.delete"
         | "board_logo.set"
         | "board_result.accept"
@@ -5689,8 +5737,8 @@ export namespace V1 {
       /** @maxLength 1024 */
       cursor?: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -5765,8 +5813,8 @@ export namespace V1 {
     };
     export type RequestQuery = {
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -5807,7 +5855,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * The current or a past season. Default: the current one.
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -5853,7 +5901,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * Erases the player in this season only; default: in every season of the board.
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -5893,8 +5941,8 @@ export namespace V1 {
       /** At an end of the list, more players of the other side: the window has as many as in the middle */
       full?: "1";
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -5955,8 +6003,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -5990,8 +6038,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6018,8 +6066,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6048,8 +6096,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6083,8 +6131,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6116,8 +6164,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6188,8 +6236,8 @@ export namespace V1 {
       sort?: "desc" | "asc";
       /** How the points of several posts make one score */
       operator?: "sum" | "best" | "last";
-      /** A season of the board. Weeks begin on Monday. All in UTC */
-      period?: "month" | "week" | "day" | "none";
+      /** A season of the board. Weeks begin on Monday. All in UTC. `custom` needs `schedule` */
+      period?: "month" | "week" | "day" | "none" | "custom";
       /** Whether everyone may read it */
       public?: boolean;
       /**
@@ -6285,19 +6333,6 @@ export namespace V1 {
        * @default null
        */
       seasons_kept?: number | null;
-      /**
-       * Number of shards of the next seasons. Without it, a new board has 1, and an existing one is not changed
-       * @min 1
-       * @max 256
-       */
-      shards?: number;
-      /**
-       * A first post to a name that begins with this makes a board with the rules of this one, if the token has the scope `boards:create`
-       * @default null
-       * @pattern ^[a-z0-9][a-z0-9-]{0,30}$
-       * @example "level-"
-       */
-      makes_boards?: string | null;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -6331,8 +6366,37 @@ export namespace V1 {
       sort: "desc" | "asc";
       /** How the points of several posts make one score */
       operator: "sum" | "best" | "last";
-      /** A season of the board. Weeks begin on Monday. All in UTC */
-      period: "month" | "week" | "day" | "none";
+      /** A season of the board. Weeks begin on Monday. All in UTC. `custom` needs `schedule` */
+      period: "month" | "week" | "day" | "none" | "custom";
+      /**
+       * Seasons of a chosen length, with the period `custom`. It never changes
+       * @default null
+       */
+      schedule?: {
+        /**
+         * Length of a season, in units
+         * @min 1
+         * @max 1000
+         */
+        every: number;
+        unit: "hour" | "day" | "week" | "month";
+        /**
+         * Start of the first season. Days, weeks and months keep its local time
+         * @format date-time
+         */
+        starts_at: string;
+        /**
+         * @maxLength 64
+         * @default "UTC"
+         * @example "Europe/Berlin"
+         */
+        time_zone?: string;
+        /**
+         * End of the last season; null without one
+         * @format date-time
+         */
+        ends_at?: string;
+      };
       /** Whether everyone may read it */
       public: boolean;
       /**
@@ -6487,6 +6551,28 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ResetBoard
+   * @summary End the current season of a board and begin another one. A repeat before it holds returns the same
+   * @request POST:/v1/boards/{board}/reset
+   * @secure
+   */
+  export namespace ResetBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = BoardReset;
   }
 
   /**

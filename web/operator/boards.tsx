@@ -55,7 +55,13 @@ function RuleFields({ board, isNew }: { board: Board; isNew: boolean }) {
     <>
       <Select name="sort" label={t.sort} texts={t.sorts} value={board.sort} isFixed={!isNew} />
       <Select name="operator" label={t.operator} texts={t.operators} value={board.operator} isFixed={!isNew} />
-      <Select name="period" label={t.period} texts={t.periods} value={board.period} isFixed={!isNew} />
+      <Select
+        name="period"
+        label={t.period}
+        texts={isNew ? t.periods : t.allPeriods}
+        value={board.period}
+        isFixed={!isNew}
+      />
       <p className="muted small">{t.fixed}</p>
       <label className="field">
         <span>{t.most}</span>
@@ -114,6 +120,7 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
       public: form.has('public'),
       max_points_per_post: Number(form.get('max_points_per_post')),
       max_points_per_day: perDay === '' ? null : Number(perDay),
+      schedule: board.schedule ?? null,
       ...readFurther(form, board),
       ...readSessions(form, board),
     };
@@ -158,11 +165,13 @@ const toPage = ({ board }: Board): string =>
 interface BoardLineProps {
   board: Board;
   onEdit: () => void;
+  /** Null for a board that cannot be reset. */
+  onReset: (() => void) | null;
   /** Null for a board that cannot be deleted. */
   onRemove: (() => void) | null;
 }
 
-function BoardLine({ board, onEdit, onRemove }: BoardLineProps) {
+function BoardLine({ board, onEdit, onReset, onRemove }: BoardLineProps) {
   return (
     <li className="row wrap">
       <BoardLogo path={board.logo} read={readLogo} />
@@ -173,7 +182,7 @@ function BoardLine({ board, onEdit, onRemove }: BoardLineProps) {
           {fill(t.rules, {
             sort: t.sorts[board.sort],
             operator: t.operators[board.operator],
-            period: t.periods[board.period],
+            period: t.allPeriods[board.period],
           })}
         </span>
       </span>
@@ -185,6 +194,12 @@ function BoardLine({ board, onEdit, onRemove }: BoardLineProps) {
         {t.edit}
         <span className="visually-hidden"> {board.title}</span>
       </button>
+      {onReset && (
+        <button type="button" className="quiet small" onClick={onReset}>
+          {t.reset}
+          <span className="visually-hidden"> {board.title}</span>
+        </button>
+      )}
       {onRemove && (
         <button type="button" className="quiet small" onClick={onRemove}>
           {operatorTexts.delete}
@@ -192,6 +207,14 @@ function BoardLine({ board, onEdit, onRemove }: BoardLineProps) {
         </button>
       )}
     </li>
+  );
+}
+
+function resetBoard({ board, title }: Board): void {
+  if (!confirm(fill(t.confirmReset, { name: title }))) return;
+  request(`/v1/boards/${encodeURIComponent(board)}/reset`, { method: 'POST' }).then(
+    () => showToast(t.resetDone),
+    showError,
   );
 }
 
@@ -238,6 +261,7 @@ export function Boards() {
               key={board.board}
               board={board}
               onEdit={() => setEdited(board)}
+              onReset={board === main.value ? null : () => resetBoard(board)}
               onRemove={board === main.value ? null : () => remove(board)}
             />
           ))}

@@ -13,7 +13,9 @@ export interface Board {
   title: string;
   sort: 'desc' | 'asc';
   operator: 'sum' | 'best' | 'last';
-  period: 'month' | 'week' | 'day' | 'none';
+  period: 'month' | 'week' | 'day' | 'none' | 'custom';
+  /** Seasons of a chosen length, with the period `custom`. It never changes. */
+  schedule?: object | null;
   public: boolean;
   /** API path of the board's logo. */
   logo?: string | null;

@@ -15,6 +15,7 @@ import { BOARD_MOUNT, DEFAULT_MOUNT } from './routes/mounts.ts';
 import { addOperatorRoutes } from './routes/operator-routes.ts';
 import { addPlays } from './routes/play-routes.ts';
 import { addBans, addQuarantine } from './routes/quarantine-routes.ts';
+import { addReset } from './routes/reset-routes.ts';
 import { addScores } from './routes/score-routes.ts';
 import { addDistribution, addSeasons } from './routes/season-routes.ts';
 import { addNeighbors, addStandings } from './routes/standings-routes.ts';
@@ -55,6 +56,7 @@ export function createApi(): OpenAPIHono<JsonApiEnv> {
     addErasures(api, mount);
   }
   addBoards(api);
+  addReset(api);
   addPlays(api);
   addQuarantine(api);
   addBans(api);

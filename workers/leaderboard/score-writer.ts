@@ -19,7 +19,7 @@ import { logError } from '../shared/telemetry/log.ts';
 import { type Board, findBoard, findBoardAgain, rulesOf } from './boards/boards.ts';
 import { fillOpen, inGroups, inParallelGroups } from './domain/in-groups.ts';
 import { toShown } from './domain/score-rules.ts';
-import { readSeason, seasonAt } from './domain/season-name.ts';
+import { endOfSeason, readSeason, seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { regionOf, shardStub } from './objects.ts';
 import { markPost } from './own-posts.ts';
@@ -65,8 +65,8 @@ export async function writeScores(
   const inTime = written.map((result, i) => (isSealed(result) && updates[i]?.season === undefined ? null : result));
   return fillOpen<SeasonUpdate, WriteResult>(updates, inTime, (late) =>
     writeAt(
-      { env, board, region, now: Math.max(clock(), readSeason(seasonAt(now, board)).endsAt) },
-      withBoardRules(board, late),
+      { env, board: after, region, now: Math.max(clock(), endOfSeason(seasonAt(now, after), after)) },
+      withBoardRules(after, late),
     ),
   );
 }

@@ -7,10 +7,10 @@ import { rankOf, scoreAfter } from '../../support/leaderboard/boards.ts';
 import { startServer, type TestServer } from '../../support/server.ts';
 import { announceSeed, createRandom } from '../unit/random.ts';
 
-const BOARDS = 2_000;
+const BOARDS = Number(process.env.BOARDS ?? 2_000);
 const BUSY_EVERY = 10;
 const WORKERS = 16;
-const ACTIONS = 16_000;
+const ACTIONS = 4 * BOARDS;
 const PLAYERS = 40;
 /** Chances of an action on a board. The others are posts. */
 const DELETES = 0.01;

@@ -201,6 +201,7 @@ export const en: Texts = {
     unknown_board: 'This board does not exist.',
     board_rules_fixed: 'Sort, operator and period of a board cannot change.',
     board_being_deleted: 'The old board with this name is being deleted. Try again in ten seconds.',
+    no_season: 'The board has no season now.',
     board_busy: 'The board gets too many posts at once. Try again in a moment.',
     no_logo: 'The board has no logo.',
     bad_logo: 'Choose a PNG or WebP of at most 1024 by 1024 pixels.',

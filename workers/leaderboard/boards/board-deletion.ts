@@ -3,7 +3,7 @@
 import { addressesOf, toShardName } from '../../../durable-objects/leaderboard/protocol.ts';
 import { runInParallel } from '../../shared/concurrency/parallel.ts';
 import { logError } from '../../shared/telemetry/log.ts';
-import { nextSeason, seasonAt } from '../domain/season-name.ts';
+import { endOfSeason, nextSeason, seasonAt } from '../domain/season-name.ts';
 import { seasonStub, shardStub, within } from '../objects.ts';
 import { removeSeasonFiles } from '../records/archive-files.ts';
 import { type BoardRow, createBoardStore } from '../records/board-store.ts';
@@ -38,7 +38,7 @@ export async function deleteBoard(env: Env, row: BoardRow, now: number): Promise
 
 /** Seals the shards of a season. Its row lets cron erase them. */
 async function sealSeason(env: Env, board: Board, name: string, now: number): Promise<void> {
-  const row = await createSeasonStore(env.DIRECTORY).ensure(name, shardsOf(env, board), now);
+  const row = await createSeasonStore(env.DIRECTORY).ensure(name, shardsOf(env, board), now, endOfSeason(name, board));
   const seal = (address: ReturnType<typeof addressesOf>[number]) =>
     within(toShardName(address), SEAL_MS, shardStub(env, address).seal(address));
   await Promise.all(addressesOf(row).map(seal));

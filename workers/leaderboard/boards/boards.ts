@@ -1,11 +1,12 @@
 /** The boards: `default`, the monthly board of the specification, and those that operators created. */
 import { POINTS_MAX } from '../../../durable-objects/leaderboard/protocol.ts';
 import { settingsOf } from '../../shared/settings/settings.ts';
+import { SeasonSchedule } from '../domain/schedule.ts';
 import { type BoardRules, DEFAULT_RULES, DEFAULT_TITLE } from '../domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from '../domain/season-name.ts';
 import { type BoardRow, createBoardStore } from '../records/board-store.ts';
 
-export type Board = BoardPeriods & Readonly<Omit<BoardRow, 'id' | 'createdAt' | 'deletedAt'>>;
+export type Board = BoardPeriods & Readonly<Omit<BoardRow, 'id' | 'createdAt' | 'deletedAt' | 'schedule'>>;
 
 /**
  * The board `default` with its initial title. Posts and reads of scores use it as it is. Only `GET /v1/boards/default` reads the
@@ -31,6 +32,8 @@ export const DEFAULT_BOARD: Board = {
   secondsBetween: null,
   shards: null,
   makes: null,
+  schedule: null,
+  resets: null,
 };
 
 /** The rules of a board that its shards apply. */
@@ -43,12 +46,12 @@ export const rulesOf = (board: Board): BoardRules => {
 export const toBoard = (row: BoardRow): Board =>
   row.board === DEFAULT_BOARD.board
     ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo, seasonsKept: row.seasonsKept }
-    : { ...row, ref: toBoardRef(row.board, row, row.id) };
+    : { ...row, ref: toBoardRef(row.board, row, row.id), schedule: row.schedule && new SeasonSchedule(row.schedule) };
 
 /** The row of the board `default`, which stores its title and how many seasons it keeps. The other columns repeat its fixed rules. */
 export const toDefaultRow = (title: string, seasonsKept: number | null, createdAt: number): BoardRow => {
   const { ref: _, ...fixed } = DEFAULT_BOARD;
-  return { ...fixed, id: '', title, seasonsKept, createdAt, deletedAt: null };
+  return { ...fixed, id: '', title, seasonsKept, createdAt, deletedAt: null, schedule: null, resets: null };
 };
 
 interface Known {

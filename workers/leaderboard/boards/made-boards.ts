@@ -14,7 +14,7 @@ export function toMadeRow(maker: BoardRow, board: string, id: string, now: numbe
   const rest = board.slice(maker.makes?.length ?? 0);
   return {
     ...maker,
-    ...{ board, id, shards: 1, makes: null, logo: null, createdAt: now, deletedAt: null },
+    ...{ board, id, shards: 1, makes: null, resets: null, logo: null, createdAt: now, deletedAt: null },
     title: [...`${maker.title} ${rest}`].slice(0, TITLE_CHARACTERS_MAX).join(''),
     pointsPerDayBefore: maker.pointsPerDayMax,
     rulesFrom: maker.pointsPerDayMax === null ? 0 : now,

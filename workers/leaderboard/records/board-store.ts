@@ -15,14 +15,15 @@ export interface BoardFilter {
 const isCreated = ne(board.board, 'default');
 
 /** Rules of a board that never change. Scores that are stored depend on them. */
-export const FIXED_RULES = ['sort', 'operator', 'period', 'isSigned'] as const;
+export const FIXED_RULES = ['sort', 'operator', 'period', 'isSigned', 'schedule'] as const;
 
 /**
  * The columns that a change of a board sets: all but its fixed rules and those that other calls set. A new limit is therefore changed
  * without a line here.
  */
 function toChanges(row: BoardRow, now: number, changesFrom: number) {
-  const { board: _, id: __, sort, operator, period, isSigned, logo, createdAt, deletedAt, ...changes } = row;
+  const { board: _, id: __, sort, operator, period, isSigned, logo, createdAt, deletedAt, ...others } = row;
+  const { schedule, resets, ...changes } = others;
   const isChanged = sql`${board.pointsPerDayMax} IS NOT ${changes.pointsPerDayMax}`;
   return {
     ...changes,
@@ -86,7 +87,7 @@ export function createBoardStore(directory: D1Database) {
      * @returns the board of this name, which may have other rules.
      */
     async put(row: BoardRow, now: number, changesFrom: number): Promise<BoardRow> {
-      const isSame = and(...FIXED_RULES.map((name) => eq(board[name], row[name])));
+      const isSame = and(...FIXED_RULES.map((name) => sql`${board[name]} IS ${sql.param(row[name], board[name])}`));
       await createDeletedBoardStore(directory).adopt(row.board);
       await db
         .insert(board)

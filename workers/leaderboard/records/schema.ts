@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { LogoType } from '../domain/board-logo.ts';
+import type { ScheduleRules } from '../domain/schedule.ts';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
 import type { Breach, SessionRules } from '../domain/session-rules.ts';
@@ -40,6 +41,10 @@ export const board = sqliteTable(
     dataBytesMax: integer('data_bytes_max'),
     /** Minimum of seconds between two posts of a player; null without one. */
     secondsBetween: integer('seconds_between'),
+    /** The periods of a board whose period is `custom`, as JSON. They never change. */
+    schedule: text('schedule', { mode: 'json' }).$type<ScheduleRules>(),
+    /** Times of resets as JSON, in ascending order. The last one may be some seconds ahead. */
+    resets: text('resets', { mode: 'json' }).$type<readonly number[]>(),
     /** Number of shards of its next seasons; null for `LEADERBOARD_SHARDS`. */
     shards: integer('shards'),
     /** Beginning of the names of boards that a first post makes with the rules of this one; null if it makes none. */

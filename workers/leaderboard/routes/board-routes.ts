@@ -35,9 +35,11 @@ import {
   logoPath,
   sessionRulesSchema,
 } from '../contract.ts';
+import type { ScheduleRules } from '../domain/schedule.ts';
 import type { SessionRules } from '../domain/session-rules.ts';
 import { type BoardRow, createBoardStore, FIXED_RULES } from '../records/board-store.ts';
 import { createDeletedBoardStore } from '../records/deleted-board-store.ts';
+import type { scheduleSchema } from '../schedule-contract.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
@@ -176,6 +178,23 @@ const toSessionRulesJson = (rules: SessionRules): z.infer<typeof sessionRulesSch
   judged: rules.isJudged,
 });
 
+const toSchedule = (schedule: z.infer<typeof scheduleSchema> | null): ScheduleRules | null =>
+  schedule && {
+    every: schedule.every,
+    unit: schedule.unit,
+    startsAt: Date.parse(schedule.starts_at),
+    timeZone: schedule.time_zone,
+    endsAt: schedule.ends_at === null ? null : Date.parse(schedule.ends_at),
+  };
+
+const toScheduleJson = ({ every, unit, startsAt, timeZone, endsAt }: ScheduleRules) => ({
+  every,
+  unit,
+  starts_at: new Date(startsAt).toISOString(),
+  time_zone: timeZone,
+  ends_at: endsAt === null ? null : new Date(endsAt).toISOString(),
+});
+
 /** The row of a board that is created now. Its limits hold from the start. */
 function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, createdAt: number): BoardRow {
   const { title, sort, operator, period, decimals, max_points_per_day: pointsPerDayMax } = rules;
@@ -192,6 +211,8 @@ function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, create
     seasonsKept: rules.seasons_kept,
     secondsBetween: rules.seconds_between_posts,
     dataBytesMax: rules.max_data_bytes,
+    schedule: toSchedule(rules.schedule),
+    resets: null,
     shards: rules.shards ?? 1,
     makes: rules.makes_boards,
     sessions:
@@ -210,6 +231,9 @@ async function putBoard(
   const wanted = toNewRow(board, rules, createClock(env)());
   if (wanted.pointsPerDayMax !== null && (wanted.operator !== 'sum' || wanted.isSigned))
     return err({ kind: 'no_sum_to_limit' });
+  const { schedule } = wanted;
+  const isFuture = schedule === null || schedule.endsAt === null || schedule.endsAt > schedule.startsAt;
+  if ((wanted.period === 'custom') !== (schedule !== null) || !isFuture) return err({ kind: 'schedule_mismatch' });
   const store = createBoardStore(env.DIRECTORY);
   const known = await store.find(wanted.board);
   if (known === null && (await createDeletedBoardStore(env.DIRECTORY).isOneOpen(board, wanted.createdAt)))
@@ -220,7 +244,7 @@ async function putBoard(
     return err({ kind: 'too_many_boards', boardsMax: SHARDED_BOARDS_MAX });
   const written = await store.put(row, wanted.createdAt, wanted.createdAt + RULES_AFTER_MS);
   if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
-  const isSame = FIXED_RULES.every((name) => written[name] === wanted[name]);
+  const isSame = FIXED_RULES.every((name) => JSON.stringify(written[name]) === JSON.stringify(wanted[name]));
   return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
 }
 
@@ -239,6 +263,7 @@ const toBoardJson = (env: Env, board: Board, createdAt: number | null) => ({
   sort: board.sort,
   operator: board.operator,
   period: board.period,
+  schedule: board.schedule == null ? null : toScheduleJson(board.schedule.rules),
   public: board.isPublic,
   max_points_per_post: board.pointsMax,
   max_points_per_day: board.pointsPerDayMax,

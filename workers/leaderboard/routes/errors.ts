@@ -12,6 +12,7 @@ export type LeaderboardError =
         | 'default_rules_fixed'
         | 'default_not_deletable'
         | 'session_rules_without_sessions'
+        | 'schedule_mismatch'
         | 'board_being_deleted';
     }
   | { readonly kind: 'bad_logo' | 'private_url' | 'unknown_player' | 'unknown_erasure' }
@@ -35,14 +36,16 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(
         409,
         error.kind,
-        'Sort, operator, period and sign of a board cannot change. Create another board.',
+        'Sort, operator, period, schedule and sign of a board cannot change. Create another board.',
       );
     case 'default_rules_fixed':
       return problem(409, 'board_rules_fixed', 'Of the board default, only the title and the logo can change.');
     case 'default_not_deletable':
       return problem(409, 'board_rules_fixed', 'The board default cannot be deleted.');
     case 'no_sum_to_limit':
-      return problem(400, 'invalid_request', 'max_points_per_day needs the operator sum, without negative points.');
+    case 'schedule_mismatch':
+    case 'session_rules_without_sessions':
+      return toRuleProblem(error.kind);
     case 'too_many_boards':
       return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards with several shards.`);
     case 'board_being_deleted':
@@ -69,8 +72,8 @@ export function toProblem(error: LeaderboardError): Problem {
     case 'plays_overlap':
     case 'too_much_data':
       return toRefusal(error);
-    case 'session_rules_without_sessions':
-      return problem(400, 'invalid_request', 'session_rules need sessions: required.');
+    case 'no_season':
+      return problem(409, error.kind, 'The first season of the board has not begun, or its last one is over.');
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':
@@ -117,5 +120,21 @@ function toRefusal(error: Refusal): Problem {
       return error.bytesMax === null
         ? problem(400, 'invalid_request', 'The board keeps no data.')
         : problem(400, 'invalid_request', `data has more than ${error.bytesMax} bytes of JSON.`);
+  }
+}
+
+/** The problem of rules of a board that do not go together. */
+function toRuleProblem(kind: 'no_sum_to_limit' | 'schedule_mismatch' | 'session_rules_without_sessions'): Problem {
+  switch (kind) {
+    case 'no_sum_to_limit':
+      return problem(400, 'invalid_request', 'max_points_per_day needs the operator sum, without negative points.');
+    case 'schedule_mismatch':
+      return problem(
+        400,
+        'invalid_request',
+        'The period custom needs a schedule, which ends after its start. Others have none.',
+      );
+    case 'session_rules_without_sessions':
+      return problem(400, 'invalid_request', 'session_rules need sessions: required.');
   }
 }

@@ -13,6 +13,11 @@ export const LEADERBOARD_CODES = {
     meaning: 'A shard of a deleted board of this name does not answer, so posts may still reach it.',
     action: 'Retry in ten seconds, or use another name.',
   },
+  no_season: {
+    statuses: [409],
+    meaning: 'The first season of the board has not begun, or its last one is over. Nothing was counted.',
+    action: 'Post while the `schedule` of the board has a season.',
+  },
   board_busy: {
     statuses: [429],
     meaning: 'The board has one shard, which takes no more posts now. Nothing was counted.',
