@@ -84,6 +84,7 @@ export const DATABASES: Record<
       'durable-objects/mail/messages/snapshot-schema.ts',
       'durable-objects/mail/rules/schema.ts',
       'durable-objects/mail/rules/address-forward-schema.ts',
+      'durable-objects/mail/rules/card-schema.ts',
       'durable-objects/mail/incoming/schema.ts',
       'durable-objects/mail/outbox/schema.ts',
       'durable-objects/mail/jmap/schema.ts',
@@ -108,6 +109,7 @@ export const DATABASES: Record<
       'accepted_recipient',
       'submission',
       'kept_draft',
+      'card_email',
     ],
   },
 };

@@ -1,7 +1,7 @@
 /**
  * One user's mailbox: the RPC shell. The object's name is the `user_id`. Each call reads the clock, opens a transaction, calls a
  * store and notifies listeners. `calls/` has one class of calls per concern, each extending the one before: messages, drafts,
- * rules, incoming, outbox, JMAP, credentials, reads by a credential. `mailbox-object.ts` explains why.
+ * rules, cards, incoming, outbox, JMAP, credentials, reads by a credential. `mailbox-object.ts` explains why.
  *
  * **Rooms**, each importing only those before it: `contract/` (what calls take and return; the Worker imports no other room),
  * `database/` (schema, change log, wakes, search index), `credentials/`, `messages/`, `drafts/` and `search/` and `rules/`,

@@ -1,5 +1,6 @@
 /** The JSON API of mail. Each part adds its own routes. */
 import { allowJson, createRoutes } from '../shared/json/json-api.ts';
+import { addCardDav } from './carddav/index.ts';
 import { addImap } from './imap/index.ts';
 import { addJmap } from './jmap/index.ts';
 import { addConnections } from './mcp/connection-routes.ts';
@@ -106,6 +107,7 @@ addSendingState(mailApi);
 addDomains(mailApi);
 addQuarantine(mailApi);
 addJmap(mailApi);
+addCardDav(mailApi);
 addMcp(mailApi);
 addOAuth(mailApi);
 addConnections(mailApi);

@@ -4,14 +4,15 @@
  */
 import { type Product, READS } from '../shared/product.ts';
 import { mailboxObligation } from './accounts/user-obligation.ts';
+import { WELL_KNOWN_PATH as CARDDAV_WELL_KNOWN_PATH } from './carddav/places.ts';
 import { AUTOCONFIG_HOST, AUTOCONFIG_HOST_PATH, AUTOCONFIG_PATH } from './domain/autoconfig.ts';
 import { OAUTH_PATHS } from './domain/oauth-paths.ts';
 import { WELL_KNOWN_PATH as JMAP_WELL_KNOWN_PATH } from './jmap/routes/jmap-route.ts';
 
 export const mail = {
   name: 'mail',
-  ownPaths: /^\/v1\/(?:drafts|events|folders|imap|jmap|labels|mcp|me|messages|oauth|search|threads)(?:\/|$)/,
-  paths: [JMAP_WELL_KNOWN_PATH, AUTOCONFIG_PATH, ...OAUTH_PATHS],
+  ownPaths: /^\/v1\/(?:carddav|drafts|events|folders|imap|jmap|labels|mcp|me|messages|oauth|search|threads)(?:\/|$)/,
+  paths: [JMAP_WELL_KNOWN_PATH, CARDDAV_WELL_KNOWN_PATH, AUTOCONFIG_PATH, ...OAUTH_PATHS],
   hostPaths: [{ host: AUTOCONFIG_HOST, path: AUTOCONFIG_HOST_PATH }],
   operations: [
     { operation: 'mail_out', destination: 'api', methods: ['POST'], path: /^\/v1\/messages$/ },

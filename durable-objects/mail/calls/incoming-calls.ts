@@ -12,10 +12,10 @@ import * as pulls from '../incoming/pull-store.ts';
 import { isRetired, openAddressAgain, retireAddress } from '../incoming/retired-address-store.ts';
 import { readSpamModel } from '../messages/spam-lesson-store.ts';
 
-import { RuleCalls } from './rule-calls.ts';
+import { CardCalls } from './card-calls.ts';
 import { orNotFound } from './transactions.ts';
 
-export class IncomingCalls extends RuleCalls {
+export class IncomingCalls extends CardCalls {
   /**
    * Once this returns, the message is durable. Its raw bytes must be in a quorum of the locations before the call.
    * @param isConfirmed whether DIRECTORY's primary says that the account has the address. If not, an address that it lost is refused.

@@ -10,6 +10,7 @@ import { type ObjectNumberList, PUT_BACK } from '../contract/recovery.ts';
 import { readState } from '../database/change-store.ts';
 import { createPointInTime } from '../database/point-in-time-store.ts';
 import { type HeldState, putHeldState, readHeldState } from '../messages/restore-store.ts';
+import { raiseCardFloor } from '../rules/card-store.ts';
 import { OwnReads } from './own-reads.ts';
 
 export class RestoreCalls extends OwnReads {
@@ -50,7 +51,11 @@ export class RestoreCalls extends OwnReads {
   async putHeldState(json: string): Promise<number> {
     const held: HeldState = JSON.parse(json);
     const { database, now } = this.transactions;
-    const erased = database.transaction(() => putHeldState(database.sql, held, now()));
+    const erased = database.transaction(() => {
+      // Programs may know cards that are newer than those of the earlier state, so they compare all of them.
+      raiseCardFloor(database.sql, held.state + 1);
+      return putHeldState(database.sql, held, now());
+    });
     this.transactions.isLeaving = false;
     return erased;
   }

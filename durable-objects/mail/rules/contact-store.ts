@@ -5,6 +5,7 @@ import type { Contact, ContactCursor, ContactError, ContactFields } from '../con
 import type { MailAddress } from '../contract/delivered-message.ts';
 import { recordChange } from '../database/change-store.ts';
 import { executeFirst } from '../database/store.ts';
+import { addCardOf, changeCardOf, removeCardsOf } from './card-store.ts';
 import type { contact } from './schema.ts';
 
 const CONTACTS_MAX = 20_000;
@@ -75,11 +76,12 @@ export function insertContact(sql: SqlStorage, fields: ContactFields, now: numbe
   const { name, note } = fields;
   const saved = execute(sql, save, { name, note, email, contactId: crypto.randomUUID(), now }).one();
   recordChange(sql, { type: 'contacts_updated' }, now);
+  addCardOf(sql, toContact(saved), now);
   return ok(toContact(saved));
 }
 
-const findById = statement<{ contactId: string }, Pick<ContactRow, 'email'>>(
-  'SELECT email FROM contact WHERE contact_id = :contactId',
+const findById = statement<{ contactId: string }, Pick<ContactRow, 'email' | 'name' | 'note'>>(
+  'SELECT email, name, note FROM contact WHERE contact_id = :contactId',
 );
 const findOther = statement<{ email: string; contactId: string }, Pick<ContactRow, 'email'>>(
   'SELECT email FROM contact WHERE email = :email AND contact_id <> :contactId',
@@ -96,12 +98,14 @@ export function replaceContact(
   now: number,
 ): Result<Contact, ContactError> {
   const email = fields.email.toLowerCase();
-  if (!executeFirst(sql, findById, { contactId })) return err({ kind: 'not_found' });
+  const before = executeFirst(sql, findById, { contactId });
+  if (!before) return err({ kind: 'not_found' });
   if (executeFirst(sql, findOther, { email, contactId }))
     return err({ kind: 'conflict', detail: 'A contact with this address exists already.' });
   const { name, note } = fields;
   const replaced = execute(sql, replace, { name, note, email, contactId }).one();
   recordChange(sql, { type: 'contacts_updated' }, now);
+  changeCardOf(sql, before, toContact(replaced), now);
   return ok(toContact(replaced));
 }
 
@@ -110,7 +114,9 @@ const remove = statement<{ contactId: string }, Pick<ContactRow, 'email'>>(
 );
 
 export function deleteContact(sql: SqlStorage, contactId: string, now: number): boolean {
-  const deleted = executeFirst(sql, remove, { contactId }) !== null;
-  if (deleted) recordChange(sql, { type: 'contacts_updated' }, now);
-  return deleted;
+  const deleted = executeFirst(sql, remove, { contactId });
+  if (deleted === null) return false;
+  recordChange(sql, { type: 'contacts_updated' }, now);
+  removeCardsOf(sql, deleted.email, now);
+  return true;
 }
