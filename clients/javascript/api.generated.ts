@@ -1079,6 +1079,11 @@ export interface Board {
    * @default null
    */
   seasons_kept?: number | null;
+  /**
+   * Whether everyone may search its players by the beginning of their names
+   * @default false
+   */
+  find_by_name?: boolean;
   /** Number of shards of its next seasons */
   shards: number;
   /**
@@ -5507,6 +5512,40 @@ export namespace V1 {
   /**
    * No description
    * @tags leaderboard
+   * @name FindPlayers
+   * @summary Find players by the beginning of their names. Without `find_by_name` of the board, only for operators
+   * @request GET:/v1/players
+   */
+  export namespace FindPlayers {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * Beginning of the name. Case does not matter
+       * @minLength 1
+       * @maxLength 64
+       * @example "Gra"
+       */
+      name: string;
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season?: string;
+      /**
+       * @min 1
+       * @max 50
+       * @default 20
+       */
+      limit?: number;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Leaderboard;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
    * @name ListSeasons
    * @summary The seasons, newest first
    * @request GET:/v1/seasons
@@ -5957,6 +5996,47 @@ export namespace V1 {
   /**
    * No description
    * @tags leaderboard
+   * @name FindPlayersOfBoard
+   * @summary Find players by the beginning of their names. Without `find_by_name` of the board, only for operators
+   * @request GET:/v1/boards/{board}/players
+   */
+  export namespace FindPlayersOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {
+      /**
+       * Beginning of the name. Case does not matter
+       * @minLength 1
+       * @maxLength 64
+       * @example "Gra"
+       */
+      name: string;
+      /**
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
+       * @example "2026-W47"
+       */
+      season?: string;
+      /**
+       * @min 1
+       * @max 50
+       * @default 20
+       */
+      limit?: number;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Leaderboard;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
    * @name ListSeasonsOfBoard
    * @summary The seasons, newest first
    * @request GET:/v1/boards/{board}/seasons
@@ -6333,6 +6413,11 @@ export namespace V1 {
        * @default null
        */
       seasons_kept?: number | null;
+      /**
+       * Whether everyone may search its players by the beginning of their names
+       * @default false
+       */
+      find_by_name?: boolean;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -6492,6 +6577,11 @@ export namespace V1 {
        * @default null
        */
       seasons_kept?: number | null;
+      /**
+       * Whether everyone may search its players by the beginning of their names
+       * @default false
+       */
+      find_by_name?: boolean;
       /**
        * Number of shards of the next seasons. Without it, a new board has 1, and an existing one is not changed
        * @min 1

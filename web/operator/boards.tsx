@@ -124,7 +124,7 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
       ...readFurther(form, board),
       ...readSessions(form, board),
     };
-    const kept = { title, seasons_kept: board.seasons_kept ?? null };
+    const kept = { title, seasons_kept: board.seasons_kept ?? null, find_by_name: board.find_by_name ?? false };
     const body = isDefault ? kept : { ...kept, ...rules };
     const id = isNew ? String(form.get('board')).trim() : board.board;
     request(`/v1/boards/${encodeURIComponent(id)}`, { method: 'PUT', body }).then(() => {

@@ -81,6 +81,10 @@ export function FurtherFields({ board, isNew }: { board: Board; isNew: boolean }
         />
       </label>
       <label className="check">
+        <input type="checkbox" name="find_by_name" defaultChecked={board.find_by_name ?? false} />
+        {t.find_by_name}
+      </label>
+      <label className="check">
         <input type="checkbox" name="negative" defaultChecked={board.negative ?? false} disabled={!isNew} />
         {t.negative}
       </label>
@@ -94,6 +98,7 @@ export function readFurther(form: FormData, board: Board) {
   const shards = limitOf('shards');
   return {
     negative: board.board === '' ? form.has('negative') : (board.negative ?? false),
+    find_by_name: form.has('find_by_name'),
     decimals: Number(form.get('decimals') ?? 0),
     seconds_between_posts: limitOf('seconds_between_posts'),
     max_data_bytes: limitOf('max_data_bytes'),

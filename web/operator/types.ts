@@ -28,6 +28,8 @@ export interface Board {
   decimals?: number;
   seconds_between_posts?: number | null;
   max_data_bytes?: number | null;
+  /** Whether everyone may search its players by name. */
+  find_by_name?: boolean;
   /** Number of shards of its next seasons. */
   shards?: number;
   /** Beginning of the names of boards that a first post makes. */

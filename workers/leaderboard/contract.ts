@@ -177,6 +177,9 @@ export const boardRulesSchema = z.strictObject({
   seasons_kept: z.int().min(1).max(10_000).nullable().default(null).openapi({
     description: 'Number of past seasons that are kept; null for all. Older ones are erased for good',
   }),
+  find_by_name: z.boolean().default(false).openapi({
+    description: 'Whether everyone may search its players by the beginning of their names',
+  }),
   shards: z.int().min(1).max(256).optional().openapi({
     description:
       'Number of shards of the next seasons. Without it, a new board has 1, and an existing one is not changed',

@@ -5,6 +5,7 @@
  * milliseconds share one commit. A rank is the shard's own count plus the last counts of the other shards.
  */
 import { DurableObject } from 'cloudflare:workers';
+import type { FoundName } from '../../../workers/leaderboard/domain/name-search.ts';
 import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { seasonStub } from '../../../workers/leaderboard/objects.ts';
@@ -29,6 +30,7 @@ import {
   type ShardStandings,
   toShardName,
 } from '../protocol.ts';
+import { findNames } from './found-names.ts';
 import { recordAlone } from './lone-shard.ts';
 import { findPast } from './past-players.ts';
 import { restoreCopy } from './restoring.ts';
@@ -109,10 +111,8 @@ export class LeaderboardShard extends DurableObject<Env> {
     rules?: BoardRules,
     perSecond?: number,
   ): Promise<ScoreAnswer> {
-    const refuse = (error: ScoreError) => {
-      const now = this.#now();
-      return { results: updates.map(() => err(error)), asOf: now, writtenAt: now };
-    };
+    const now = this.#now();
+    const refuse = (error: ScoreError) => ({ results: updates.map(() => err(error)), asOf: now, writtenAt: now });
     if (this.#isGone) return refuse({ kind: 'season_sealed' });
     const shard = this.#open(address);
     const waitMs = perSecond === undefined ? 0 : this.#rate.take(updates.length, perSecond, Date.now());
@@ -168,6 +168,12 @@ export class LeaderboardShard extends DurableObject<Env> {
   /** Data of the scores of players as JSON text, in the order of the ids; null for a player without data. */
   async readData(address: ShardAddress, userIds: readonly string[]): Promise<(string | null)[]> {
     return this.#serve(address).board.readData(userIds);
+  }
+
+  /** Finds players by the beginning of their folded names. Objects of 0.2.0 do not have it. */
+  async findNames(address: ShardAddress, beginning: string, limit: number): Promise<FoundName[]> {
+    const { board } = this.#serve(address);
+    return this.#change(board, () => findNames(this.#store as ShardStore, board.players, beginning, limit));
   }
 
   async run(address: ShardAddress, key: StandingKey, before: number, after: number): Promise<ShardRun> {

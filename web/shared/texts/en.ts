@@ -201,6 +201,7 @@ export const en: Texts = {
     unknown_board: 'This board does not exist.',
     board_rules_fixed: 'Sort, operator and period of a board cannot change.',
     board_being_deleted: 'The old board with this name is being deleted. Try again in ten seconds.',
+    names_not_searched: 'This board has no search by name.',
     no_season: 'The board has no season now.',
     board_busy: 'The board gets too many posts at once. Try again in a moment.',
     no_logo: 'The board has no logo.',

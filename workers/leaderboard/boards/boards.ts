@@ -30,6 +30,7 @@ export const DEFAULT_BOARD: Board = {
   sessions: null,
   dataBytesMax: null,
   secondsBetween: null,
+  findsNames: false,
   shards: null,
   makes: null,
   schedule: null,
@@ -45,13 +46,17 @@ export const rulesOf = (board: Board): BoardRules => {
 
 export const toBoard = (row: BoardRow): Board =>
   row.board === DEFAULT_BOARD.board
-    ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo, seasonsKept: row.seasonsKept }
+    ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo, seasonsKept: row.seasonsKept, findsNames: row.findsNames }
     : { ...row, ref: toBoardRef(row.board, row, row.id), schedule: row.schedule && new SeasonSchedule(row.schedule) };
 
 /** The row of the board `default`, which stores its title and how many seasons it keeps. The other columns repeat its fixed rules. */
-export const toDefaultRow = (title: string, seasonsKept: number | null, createdAt: number): BoardRow => {
+export const toDefaultRow = (
+  title: string,
+  { seasonsKept = null, findsNames = false }: Partial<Pick<BoardRow, 'seasonsKept' | 'findsNames'>>,
+  createdAt: number,
+): BoardRow => {
   const { ref: _, ...fixed } = DEFAULT_BOARD;
-  return { ...fixed, id: '', title, seasonsKept, createdAt, deletedAt: null, schedule: null, resets: null };
+  return { ...fixed, id: '', title, seasonsKept, findsNames, createdAt, deletedAt: null, schedule: null, resets: null };
 };
 
 interface Known {

@@ -45,6 +45,8 @@ export const board = sqliteTable(
     schedule: text('schedule', { mode: 'json' }).$type<ScheduleRules>(),
     /** Times of resets as JSON, in ascending order. The last one may be some seconds ahead. */
     resets: text('resets', { mode: 'json' }).$type<readonly number[]>(),
+    /** Whether everyone may search its players by name. It holds for `default`, too. */
+    findsNames: integer('finds_names', { mode: 'boolean' }).notNull().default(false),
     /** Number of shards of its next seasons; null for `LEADERBOARD_SHARDS`. */
     shards: integer('shards'),
     /** Beginning of the names of boards that a first post makes with the rules of this one; null if it makes none. */

@@ -78,6 +78,12 @@ function addBoardList(api: OpenAPIHono<JsonApiEnv>): void {
   });
 }
 
+/** Whether rules are those of the board `default`. */
+function isDefault(env: Env, rules: object): boolean {
+  const fixed: Record<string, unknown> = toBoardJson(env, DEFAULT_BOARD, null);
+  return Object.entries(rules).every(([name, value]) => value === fixed[name]);
+}
+
 export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   addBoardList(api);
   const putDefault = createRoute({
@@ -91,12 +97,15 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 409) },
   });
   api.openapi(putDefault, async (c) => {
-    const { title, seasons_kept: seasonsKept = null, ...rules } = c.req.valid('json');
-    const { board, ...fixed } = toBoardJson(c.env, DEFAULT_BOARD, null);
-    const isSame = Object.entries(rules).every(([name, value]) => value === fixed[name as keyof typeof fixed]);
-    if (!isSame) return sendProblem(c, toProblem({ kind: 'default_rules_fixed' }));
+    const { title, seasons_kept: seasonsKept = null, find_by_name: findsNames, ...rules } = c.req.valid('json');
+    const { board } = DEFAULT_BOARD;
+    if (!isDefault(c.env, rules)) return sendProblem(c, toProblem({ kind: 'default_rules_fixed' }));
     const now = createClock(c.env)();
-    const row = await createBoardStore(c.env.DIRECTORY).put(toDefaultRow(title, seasonsKept, now), now, now);
+    const row = await createBoardStore(c.env.DIRECTORY).put(
+      toDefaultRow(title, { seasonsKept, findsNames: findsNames ?? false }, now),
+      now,
+      now,
+    );
     await recordAudit(c, 'board.put', { type: 'board', id: board }, toAuditDetails(row));
     return c.json(toBoardJson(c.env, toBoard(row), null), 200);
   });
@@ -134,7 +143,10 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
     return c.json(toBoardJson(c.env, toBoard(row), row.createdAt), 200);
   });
+  addBoardDeletion(api);
+}
 
+function addBoardDeletion(api: OpenAPIHono<JsonApiEnv>): void {
   const remove = createRoute({
     ...ROUTE,
     method: 'delete',
@@ -209,6 +221,7 @@ function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, create
     // Shards keep the newest rules only, and know those of a board without a limit by its name.
     rulesFrom: pointsPerDayMax === null ? 0 : createdAt,
     seasonsKept: rules.seasons_kept,
+    findsNames: rules.find_by_name,
     secondsBetween: rules.seconds_between_posts,
     dataBytesMax: rules.max_data_bytes,
     schedule: toSchedule(rules.schedule),
@@ -275,6 +288,7 @@ const toBoardJson = (env: Env, board: Board, createdAt: number | null) => ({
   max_data_bytes: board.dataBytesMax,
   sessions: board.sessions === null ? ('off' as const) : ('required' as const),
   session_rules: board.sessions === null ? null : toSessionRulesJson(board.sessions),
+  find_by_name: board.findsNames,
   shards: shardsOf(env, board),
   makes_boards: board.makes,
   logo: board.logo === null ? null : logoPath(board.board, board.logo),

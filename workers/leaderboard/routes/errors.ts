@@ -12,6 +12,7 @@ export type LeaderboardError =
         | 'default_rules_fixed'
         | 'default_not_deletable'
         | 'session_rules_without_sessions'
+        | 'names_not_searched'
         | 'schedule_mismatch'
         | 'board_being_deleted';
     }
@@ -72,6 +73,8 @@ export function toProblem(error: LeaderboardError): Problem {
     case 'plays_overlap':
     case 'too_much_data':
       return toRefusal(error);
+    case 'names_not_searched':
+      return problem(409, error.kind, 'The board does not let everyone search its players by name.');
     case 'no_season':
       return problem(409, error.kind, 'The first season of the board has not begun, or its last one is over.');
     case 'unknown_player':

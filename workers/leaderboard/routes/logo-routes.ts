@@ -49,7 +49,7 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
       .toString('hex')
       .slice(0, 16);
     const store = createBoardStore(c.env.DIRECTORY);
-    if (board === DEFAULT_BOARD.board) await store.add(toDefaultRow(found.title, null, createClock(c.env)()));
+    if (board === DEFAULT_BOARD.board) await store.add(toDefaultRow(found.title, {}, createClock(c.env)()));
     await createLogoStore(c.env.DIRECTORY).putLogo({ board, hash, type, image });
     forgetBoard(board);
     await recordAudit(c, 'board_logo.set', { type: 'board', id: board }, { hash });

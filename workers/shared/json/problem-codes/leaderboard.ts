@@ -13,6 +13,11 @@ export const LEADERBOARD_CODES = {
     meaning: 'A shard of a deleted board of this name does not answer, so posts may still reach it.',
     action: 'Retry in ten seconds, or use another name.',
   },
+  names_not_searched: {
+    statuses: [409],
+    meaning: 'The board does not let everyone search its players by name.',
+    action: 'Set `find_by_name` of the board, or search as an operator.',
+  },
   no_season: {
     statuses: [409],
     meaning: 'The first season of the board has not begun, or its last one is over. Nothing was counted.',
