@@ -28,6 +28,7 @@ const JOURNALED: JournaledTables = {
   slot_move: ['bucket_id', 'slot'],
   share_link: ['link_id'],
   board: ['board'],
+  deleted_board: ['ref'],
   board_logo: ['board'],
   board_webhook: ['board'],
   quarantined_result: ['play'],

@@ -105,6 +105,7 @@ export interface Token {
   user_id: string | null;
   scopes: (
     | "scores:write"
+    | "boards:create"
     | "objects:read"
     | "objects:write"
     | "mail"
@@ -980,8 +981,8 @@ export interface BoardScoreUpdate {
    */
   event_id?: string;
   /**
-   * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-   * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+   * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+   * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
    * @example "2026-W47"
    */
   season?: string;
@@ -1000,8 +1001,37 @@ export interface Board {
   sort: "desc" | "asc";
   /** How the points of several posts make one score */
   operator: "sum" | "best" | "last";
-  /** A season of the board. Weeks begin on Monday. All in UTC */
-  period: "month" | "week" | "day" | "none";
+  /** A season of the board. Weeks begin on Monday. All in UTC. `custom` needs `schedule` */
+  period: "month" | "week" | "day" | "none" | "custom";
+  /**
+   * Seasons of a chosen length, with the period `custom`. It never changes
+   * @default null
+   */
+  schedule?: {
+    /**
+     * Length of a season, in units
+     * @min 1
+     * @max 1000
+     */
+    every: number;
+    unit: "hour" | "day" | "week" | "month";
+    /**
+     * Start of the first season. Days, weeks and months keep its local time
+     * @format date-time
+     */
+    starts_at: string;
+    /**
+     * @maxLength 64
+     * @default "UTC"
+     * @example "Europe/Berlin"
+     */
+    time_zone?: string;
+    /**
+     * End of the last season; null without one
+     * @format date-time
+     */
+    ends_at?: string;
+  };
   /** Whether everyone may read it */
   public: boolean;
   /**
@@ -1097,6 +1127,20 @@ export interface Board {
    * @default null
    */
   seasons_kept?: number | null;
+  /**
+   * Whether everyone may search its players by the beginning of their names
+   * @default false
+   */
+  find_by_name?: boolean;
+  /** Number of shards of its next seasons */
+  shards: number;
+  /**
+   * A first post to a name that begins with this makes a board with the rules of this one, if the token has the scope `boards:create`
+   * @default null
+   * @pattern ^[a-z0-9][a-z0-9-]{0,30}$
+   * @example "level-"
+   */
+  makes_boards?: string | null;
   /** @example "races" */
   board: string;
   /**
@@ -1111,6 +1155,24 @@ export interface Board {
   max_points_per_day_from: string | null;
   /** @format date-time */
   created_at: string | null;
+}
+
+export interface BoardReset {
+  /**
+   * The season that begins
+   * @example "all.20261120T100005Z"
+   */
+  season: string;
+  /**
+   * The season that ends
+   * @example "all"
+   */
+  ended: string;
+  /**
+   * Time at which it holds: half a minute from now
+   * @format date-time
+   */
+  at: string;
 }
 
 export interface Play {
@@ -3488,6 +3550,7 @@ export namespace V1 {
       /** @minItems 1 */
       scopes: (
         | "scores:write"
+        | "boards:create"
         | "objects:read"
         | "objects:write"
         | "mail"
@@ -4188,6 +4251,7 @@ export namespace V1 {
         | "audit.prune"
         | "board.delete"
         | "board.put"
+        | "board.reset"
         | "board_logo.delete"
         | "board_logo.set"
         | "board_result.accept"
@@ -5570,6 +5634,40 @@ export namespace V1 {
   /**
    * No description
    * @tags leaderboard
+   * @name FindPlayers
+   * @summary Find players by the beginning of their names. Without `find_by_name` of the board, only for operators
+   * @request GET:/v1/players
+   */
+  export namespace FindPlayers {
+    export type RequestParams = {};
+    export type RequestQuery = {
+      /**
+       * Beginning of the name. Case does not matter
+       * @minLength 1
+       * @maxLength 64
+       * @example "Gra"
+       */
+      name: string;
+      /**
+       * @pattern ^\d{4}-(0[1-9]|1[0-2])$
+       * @example "2026-11"
+       */
+      season?: string;
+      /**
+       * @min 1
+       * @max 50
+       * @default 20
+       */
+      limit?: number;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Leaderboard;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
    * @name ListSeasons
    * @summary The seasons, newest first
    * @request GET:/v1/seasons
@@ -5800,8 +5898,8 @@ export namespace V1 {
       /** @maxLength 1024 */
       cursor?: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -5876,8 +5974,8 @@ export namespace V1 {
     };
     export type RequestQuery = {
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -5918,7 +6016,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * The current or a past season. Default: the current one.
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -5964,7 +6062,7 @@ export namespace V1 {
     export type RequestQuery = {
       /**
        * Erases the player in this season only; default: in every season of the board.
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -6004,8 +6102,8 @@ export namespace V1 {
       /** At an end of the list, more players of the other side: the window has as many as in the middle */
       full?: "1";
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season?: string;
@@ -6015,6 +6113,47 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = LeaderboardNeighbors;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name FindPlayersOfBoard
+   * @summary Find players by the beginning of their names. Without `find_by_name` of the board, only for operators
+   * @request GET:/v1/boards/{board}/players
+   */
+  export namespace FindPlayersOfBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {
+      /**
+       * Beginning of the name. Case does not matter
+       * @minLength 1
+       * @maxLength 64
+       * @example "Gra"
+       */
+      name: string;
+      /**
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
+       * @example "2026-W47"
+       */
+      season?: string;
+      /**
+       * @min 1
+       * @max 50
+       * @default 20
+       */
+      limit?: number;
+    };
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = Leaderboard;
   }
 
   /**
@@ -6066,8 +6205,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6101,8 +6240,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6129,8 +6268,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6159,8 +6298,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6194,8 +6333,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6227,8 +6366,8 @@ export namespace V1 {
        */
       board: string;
       /**
-       * A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC
-       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all)$
+       * A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC
+       * @pattern ^(\d{4}-(\d\d(-\d\d)?|W\d\d)|all|\d{8}T\d{6}Z--\d{8}T\d{6}Z)(\.\d{8}T\d{6}Z)?$
        * @example "2026-W47"
        */
       season: string;
@@ -6263,6 +6402,11 @@ export namespace V1 {
       limit?: number;
       /** @maxLength 1024 */
       cursor?: string;
+      /**
+       * Only boards whose names begin with it
+       * @pattern ^[a-z0-9][a-z0-9-]{0,30}$
+       */
+      prefix?: string;
     };
     export type RequestBody = never;
     export type RequestHeaders = {};
@@ -6294,8 +6438,8 @@ export namespace V1 {
       sort?: "desc" | "asc";
       /** How the points of several posts make one score */
       operator?: "sum" | "best" | "last";
-      /** A season of the board. Weeks begin on Monday. All in UTC */
-      period?: "month" | "week" | "day" | "none";
+      /** A season of the board. Weeks begin on Monday. All in UTC. `custom` needs `schedule` */
+      period?: "month" | "week" | "day" | "none" | "custom";
       /** Whether everyone may read it */
       public?: boolean;
       /**
@@ -6391,6 +6535,11 @@ export namespace V1 {
        * @default null
        */
       seasons_kept?: number | null;
+      /**
+       * Whether everyone may search its players by the beginning of their names
+       * @default false
+       */
+      find_by_name?: boolean;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -6424,8 +6573,37 @@ export namespace V1 {
       sort: "desc" | "asc";
       /** How the points of several posts make one score */
       operator: "sum" | "best" | "last";
-      /** A season of the board. Weeks begin on Monday. All in UTC */
-      period: "month" | "week" | "day" | "none";
+      /** A season of the board. Weeks begin on Monday. All in UTC. `custom` needs `schedule` */
+      period: "month" | "week" | "day" | "none" | "custom";
+      /**
+       * Seasons of a chosen length, with the period `custom`. It never changes
+       * @default null
+       */
+      schedule?: {
+        /**
+         * Length of a season, in units
+         * @min 1
+         * @max 1000
+         */
+        every: number;
+        unit: "hour" | "day" | "week" | "month";
+        /**
+         * Start of the first season. Days, weeks and months keep its local time
+         * @format date-time
+         */
+        starts_at: string;
+        /**
+         * @maxLength 64
+         * @default "UTC"
+         * @example "Europe/Berlin"
+         */
+        time_zone?: string;
+        /**
+         * End of the last season; null without one
+         * @format date-time
+         */
+        ends_at?: string;
+      };
       /** Whether everyone may read it */
       public: boolean;
       /**
@@ -6521,6 +6699,24 @@ export namespace V1 {
        * @default null
        */
       seasons_kept?: number | null;
+      /**
+       * Whether everyone may search its players by the beginning of their names
+       * @default false
+       */
+      find_by_name?: boolean;
+      /**
+       * Number of shards of the next seasons. Without it, a new board has 1, and an existing one is not changed
+       * @min 1
+       * @max 256
+       */
+      shards?: number;
+      /**
+       * A first post to a name that begins with this makes a board with the rules of this one, if the token has the scope `boards:create`
+       * @default null
+       * @pattern ^[a-z0-9][a-z0-9-]{0,30}$
+       * @example "level-"
+       */
+      makes_boards?: string | null;
     };
     export type RequestHeaders = {};
     export type ResponseBody = Board;
@@ -6551,7 +6747,7 @@ export namespace V1 {
    * No description
    * @tags leaderboard
    * @name DeleteBoard
-   * @summary Delete a board with all its seasons permanently. Cron erases them after a minute
+   * @summary Delete a board with all its seasons permanently. Its name is free at once. Cron erases the seasons after a minute
    * @request DELETE:/v1/boards/{board}
    * @secure
    */
@@ -6567,6 +6763,28 @@ export namespace V1 {
     export type RequestBody = never;
     export type RequestHeaders = {};
     export type ResponseBody = void;
+  }
+
+  /**
+   * No description
+   * @tags leaderboard
+   * @name ResetBoard
+   * @summary End the current season of a board and begin another one. A repeat before it holds returns the same
+   * @request POST:/v1/boards/{board}/reset
+   * @secure
+   */
+  export namespace ResetBoard {
+    export type RequestParams = {
+      /**
+       * @pattern ^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$
+       * @example "races"
+       */
+      board: string;
+    };
+    export type RequestQuery = {};
+    export type RequestBody = never;
+    export type RequestHeaders = {};
+    export type ResponseBody = BoardReset;
   }
 
   /**

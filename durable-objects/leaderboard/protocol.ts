@@ -54,6 +54,7 @@ export type ScoreError =
   | { readonly kind: 'points_per_day_exceeded'; readonly pointsMax: number; readonly pointsLeft: number }
   | { readonly kind: 'posted_too_soon'; readonly waitMs: number }
   | { readonly kind: 'plays_overlap' }
+  | { readonly kind: 'board_busy'; readonly waitMs: number }
   | { readonly kind: 'unavailable' };
 
 /** A rank by the counts that one shard has. */
@@ -225,6 +226,11 @@ export const POINTS_MAX = 1_000_000;
 export const BOARD_POINTS_MAX = 2 ** 32 - 1;
 /** Least points of one update of a board with negative scores. Its updates have at most 2^31 − 1. */
 export const SIGNED_POINTS_MIN = -(2 ** 31);
+/** Posts a second that the shard of a board with one shard takes. A batch counts as one post for each `UPDATES_PER_POST` updates. */
+export const ONE_SHARD_POSTS_PER_SECOND = 500;
+export const UPDATES_PER_POST = 40;
+/** Players of one shard above which the next season of its board has more of them. */
+export const ONE_SHARD_PLAYERS_MAX = 500_000;
 /** Number of entries in the top list of a season, and maximum number of entries in one response. */
 export const TOP_ENTRIES = 100;
 /** Maximum age of ranks and lists. */

@@ -91,7 +91,10 @@ const FORMATS = {
 export function describeSeason(season: string): string {
   const parsed = parsePeriod(season);
   if (parsed === null) return season;
+  if (parsed.period === 'none' && parsed.resetAt !== undefined)
+    return fill(t.since, { day: FORMATS.day.format(parsed.resetAt) });
   if (parsed.period === 'none') return t.allTime;
+  if (parsed.period === 'custom') return FORMATS.day.formatRange(parsed.startsAt, parsed.endsAt);
   const text = FORMATS[parsed.period === 'month' ? 'month' : 'day'].format(parsed.startsAt);
   return parsed.period === 'week' ? fill(t.weekOf, { day: text }) : text;
 }

@@ -55,7 +55,13 @@ function RuleFields({ board, isNew }: { board: Board; isNew: boolean }) {
     <>
       <Select name="sort" label={t.sort} texts={t.sorts} value={board.sort} isFixed={!isNew} />
       <Select name="operator" label={t.operator} texts={t.operators} value={board.operator} isFixed={!isNew} />
-      <Select name="period" label={t.period} texts={t.periods} value={board.period} isFixed={!isNew} />
+      <Select
+        name="period"
+        label={t.period}
+        texts={isNew ? t.periods : t.allPeriods}
+        value={board.period}
+        isFixed={!isNew}
+      />
       <p className="muted small">{t.fixed}</p>
       <label className="field">
         <span>{t.most}</span>
@@ -114,10 +120,11 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
       public: form.has('public'),
       max_points_per_post: Number(form.get('max_points_per_post')),
       max_points_per_day: perDay === '' ? null : Number(perDay),
+      schedule: board.schedule ?? null,
       ...readFurther(form, board),
       ...readSessions(form, board),
     };
-    const kept = { title, seasons_kept: board.seasons_kept ?? null };
+    const kept = { title, seasons_kept: board.seasons_kept ?? null, find_by_name: board.find_by_name ?? false };
     const body = isDefault ? kept : { ...kept, ...rules };
     const id = isNew ? String(form.get('board')).trim() : board.board;
     request(`/v1/boards/${encodeURIComponent(id)}`, { method: 'PUT', body }).then(() => {
@@ -155,8 +162,66 @@ function BoardDialog({ board, onSaved, onChanged, onClose }: BoardDialogProps) {
 const toPage = ({ board }: Board): string =>
   `/_/leaderboard${board === DEFAULT_BOARD ? '' : `#/?board=${encodeURIComponent(board)}`}`;
 
+interface BoardLineProps {
+  board: Board;
+  onEdit: () => void;
+  /** Null for a board that cannot be reset. */
+  onReset: (() => void) | null;
+  /** Null for a board that cannot be deleted. */
+  onRemove: (() => void) | null;
+}
+
+function BoardLine({ board, onEdit, onReset, onRemove }: BoardLineProps) {
+  return (
+    <li className="row wrap">
+      <BoardLogo path={board.logo} read={readLogo} />
+      <span className="grow">
+        <strong dir="auto">{board.title}</strong> <code className="muted">{board.board}</code>{' '}
+        {!board.public && <span className="badge warn">{t.private}</span>}
+        <span className="reason muted small">
+          {fill(t.rules, {
+            sort: t.sorts[board.sort],
+            operator: t.operators[board.operator],
+            period: t.allPeriods[board.period],
+          })}
+        </span>
+      </span>
+      <a href={toPage(board)}>
+        {t.open}
+        <span className="visually-hidden"> {board.title}</span>
+      </a>
+      <button type="button" className="quiet small" onClick={onEdit}>
+        {t.edit}
+        <span className="visually-hidden"> {board.title}</span>
+      </button>
+      {onReset && (
+        <button type="button" className="quiet small" onClick={onReset}>
+          {t.reset}
+          <span className="visually-hidden"> {board.title}</span>
+        </button>
+      )}
+      {onRemove && (
+        <button type="button" className="quiet small" onClick={onRemove}>
+          {operatorTexts.delete}
+          <span className="visually-hidden"> {board.title}</span>
+        </button>
+      )}
+    </li>
+  );
+}
+
+function resetBoard({ board, title }: Board): void {
+  if (!confirm(fill(t.confirmReset, { name: title }))) return;
+  request(`/v1/boards/${encodeURIComponent(board)}/reset`, { method: 'POST' }).then(
+    () => showToast(t.resetDone),
+    showError,
+  );
+}
+
 export function Boards() {
-  const { data, error, reload, hasMore, loadMore } = usePages<Board>('/v1/boards?limit=200');
+  const [prefix, setPrefix] = useState('');
+  const search = /^[a-z0-9][a-z0-9-]{0,30}$/.test(prefix) ? `&prefix=${prefix}` : '';
+  const { data, error, reload, hasMore, loadMore } = usePages<Board>(`/v1/boards?limit=200${search}`);
   const main = useLoaded(() => requestJson<Board>(`/v1/boards/${DEFAULT_BOARD}`), []);
   const boards = [...(main.value ? [main.value] : []), ...(data ?? [])];
   const reloadAll = () => {
@@ -180,37 +245,25 @@ export function Boards() {
             {t.create}
           </button>
         </div>
+        <label className="field">
+          <span>{t.search}</span>
+          <input
+            type="search"
+            maxLength={31}
+            value={prefix}
+            onChange={(event) => setPrefix(event.target.value.trim())}
+          />
+        </label>
         {error && <p className="error-box">{error}</p>}
         <ul className="card plain-lines">
           {boards.map((board) => (
-            <li key={board.board} className="row wrap">
-              <BoardLogo path={board.logo} read={readLogo} />
-              <span className="grow">
-                <strong dir="auto">{board.title}</strong> <code className="muted">{board.board}</code>{' '}
-                {!board.public && <span className="badge warn">{t.private}</span>}
-                <span className="reason muted small">
-                  {fill(t.rules, {
-                    sort: t.sorts[board.sort],
-                    operator: t.operators[board.operator],
-                    period: t.periods[board.period],
-                  })}
-                </span>
-              </span>
-              <a href={toPage(board)}>
-                {t.open}
-                <span className="visually-hidden"> {board.title}</span>
-              </a>
-              <button type="button" className="quiet small" onClick={() => setEdited(board)}>
-                {t.edit}
-                <span className="visually-hidden"> {board.title}</span>
-              </button>
-              {board !== main.value && (
-                <button type="button" className="quiet small" onClick={() => remove(board)}>
-                  {operatorTexts.delete}
-                  <span className="visually-hidden"> {board.title}</span>
-                </button>
-              )}
-            </li>
+            <BoardLine
+              key={board.board}
+              board={board}
+              onEdit={() => setEdited(board)}
+              onReset={board === main.value ? null : () => resetBoard(board)}
+              onRemove={board === main.value ? null : () => remove(board)}
+            />
           ))}
           {data?.length === 0 && <li className="muted">{t.none}</li>}
         </ul>

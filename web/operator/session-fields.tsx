@@ -53,7 +53,8 @@ export function SessionFields({ board }: { board: Board }) {
   );
 }
 
-const LIMITS = ['seconds_between_posts', 'max_data_bytes'] as const;
+const LIMITS = ['seconds_between_posts', 'max_data_bytes', 'shards'] as const;
+const LIMITS_MAX = { seconds_between_posts: 86_400, max_data_bytes: 1_024, shards: 256 };
 
 export function FurtherFields({ board, isNew }: { board: Board; isNew: boolean }) {
   return (
@@ -65,15 +66,24 @@ export function FurtherFields({ board, isNew }: { board: Board; isNew: boolean }
       {LIMITS.map((name) => (
         <label key={name} className="field">
           <span>{t[name]}</span>
-          <input
-            name={name}
-            type="number"
-            min={1}
-            max={name === 'max_data_bytes' ? 1_024 : 86_400}
-            defaultValue={board[name] ?? ''}
-          />
+          <input name={name} type="number" min={1} max={LIMITS_MAX[name]} defaultValue={board[name] ?? ''} />
         </label>
       ))}
+
+      <label className="field">
+        <span>{t.makes_boards}</span>
+        <input
+          name="makes_boards"
+          maxLength={31}
+          pattern="[a-z0-9][a-z0-9\-]*"
+          placeholder="level-"
+          defaultValue={board.makes_boards ?? ''}
+        />
+      </label>
+      <label className="check">
+        <input type="checkbox" name="find_by_name" defaultChecked={board.find_by_name ?? false} />
+        {t.find_by_name}
+      </label>
       <label className="check">
         <input type="checkbox" name="negative" defaultChecked={board.negative ?? false} disabled={!isNew} />
         {t.negative}
@@ -85,11 +95,15 @@ export function FurtherFields({ board, isNew }: { board: Board; isNew: boolean }
 /** The members of a board that `FurtherFields` sets. Whether scores may be negative never changes. */
 export function readFurther(form: FormData, board: Board) {
   const limitOf = (name: (typeof LIMITS)[number]) => Number(form.get(name) ?? '') || null;
+  const shards = limitOf('shards');
   return {
     negative: board.board === '' ? form.has('negative') : (board.negative ?? false),
+    find_by_name: form.has('find_by_name'),
     decimals: Number(form.get('decimals') ?? 0),
     seconds_between_posts: limitOf('seconds_between_posts'),
     max_data_bytes: limitOf('max_data_bytes'),
+    makes_boards: String(form.get('makes_boards') ?? '').trim() || null,
+    ...(shards === null ? {} : { shards }),
   };
 }
 

@@ -13,7 +13,9 @@ export interface Board {
   title: string;
   sort: 'desc' | 'asc';
   operator: 'sum' | 'best' | 'last';
-  period: 'month' | 'week' | 'day' | 'none';
+  period: 'month' | 'week' | 'day' | 'none' | 'custom';
+  /** Seasons of a chosen length, with the period `custom`. It never changes. */
+  schedule?: object | null;
   public: boolean;
   /** API path of the board's logo. */
   logo?: string | null;
@@ -26,6 +28,12 @@ export interface Board {
   decimals?: number;
   seconds_between_posts?: number | null;
   max_data_bytes?: number | null;
+  /** Whether everyone may search its players by name. */
+  find_by_name?: boolean;
+  /** Number of shards of its next seasons. */
+  shards?: number;
+  /** Beginning of the names of boards that a first post makes. */
+  makes_boards?: string | null;
   sessions?: 'off' | 'required';
   session_rules?: SessionRules | null;
 }

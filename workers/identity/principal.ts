@@ -13,6 +13,7 @@ export const isAgentScope = (scope: string): scope is AgentScope => AGENT_SCOPES
 
 export const SCOPES = [
   'scores:write',
+  'boards:create',
   'objects:read',
   'objects:write',
   'mail',

@@ -14,7 +14,9 @@ import { addLogos } from './routes/logo-routes.ts';
 import { BOARD_MOUNT, DEFAULT_MOUNT } from './routes/mounts.ts';
 import { addOperatorRoutes } from './routes/operator-routes.ts';
 import { addPlays } from './routes/play-routes.ts';
+import { addPlayers } from './routes/player-routes.ts';
 import { addBans, addQuarantine } from './routes/quarantine-routes.ts';
+import { addReset } from './routes/reset-routes.ts';
 import { addScores } from './routes/score-routes.ts';
 import { addDistribution, addSeasons } from './routes/season-routes.ts';
 import { addNeighbors, addStandings } from './routes/standings-routes.ts';
@@ -23,7 +25,7 @@ import { addWebhooks } from './routes/webhook-routes.ts';
 export function createApi(): OpenAPIHono<JsonApiEnv> {
   const api = createRoutes();
   // `/scores/*` also matches `/scores`. A second pattern that matches would count each read twice.
-  const publicPaths = ['/scores/*', '/seasons', '/seasons/:season/distribution'];
+  const publicPaths = ['/scores/*', '/players', '/seasons', '/seasons/:season/distribution'];
   for (const path of [
     '/v1/boards',
     '/v1/boards/:board',
@@ -46,6 +48,7 @@ export function createApi(): OpenAPIHono<JsonApiEnv> {
     addScores(api, mount);
     addStandings(api, mount);
     addNeighbors(api, mount);
+    addPlayers(api, mount);
     addSeasons(api, mount);
     addClosing(api, mount);
     addDistribution(api, mount);
@@ -55,6 +58,7 @@ export function createApi(): OpenAPIHono<JsonApiEnv> {
     addErasures(api, mount);
   }
   addBoards(api);
+  addReset(api);
   addPlays(api);
   addQuarantine(api);
   addBans(api);

@@ -5,6 +5,7 @@ import { displayNameSchema } from '../shared/json/display-name.ts';
 import { RANGES_MAX } from './domain/distribution.ts';
 import { OPERATORS, SORTS } from './domain/score-rules.ts';
 import { PERIODS, type Period, parsePeriod } from './domain/season-name.ts';
+import { scheduleSchema } from './schedule-contract.ts';
 
 /** Maximum length of the data of an entry, in bytes of JSON. */
 export const DATA_BYTES_MAX = 1_024;
@@ -41,22 +42,31 @@ export const userIdSchema = z
   .regex(USER_ID, 'must be 1 to 64 characters of A-Z a-z 0-9 . _ : @ -, not . or ..')
   .openapi({ example: 'player-7f3a' });
 
+/** Whether a label is that of a whole period of a calendar. */
+const isCalendar = (label: string, period: Period): boolean => {
+  const parsed = parsePeriod(label);
+  return parsed?.period === period && parsed.resetAt === undefined;
+};
+
 /** Schema of a season's label. @param period period of the board; any period if omitted. */
 export const seasonSchemaOf = (period?: Period) =>
   z
     .string()
     .refine(
-      (label) => (period === undefined ? parsePeriod(label) !== null : parsePeriod(label)?.period === period),
-      period === 'month' ? 'a month as YYYY-MM' : 'YYYY-MM, YYYY-Www, YYYY-MM-DD or all',
+      (label) => (period === undefined ? parsePeriod(label) !== null : isCalendar(label, period)),
+      period === 'month'
+        ? 'a month as YYYY-MM'
+        : 'YYYY-MM, YYYY-Www, YYYY-MM-DD, all, or a name of the list of seasons',
     )
     .openapi(
       period === 'month'
         ? { type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$', example: '2026-11' }
         : {
             type: 'string',
-            pattern: '^(\\d{4}-(\\d\\d(-\\d\\d)?|W\\d\\d)|all)$',
+            pattern: '^(\\d{4}-(\\d\\d(-\\d\\d)?|W\\d\\d)|all|\\d{8}T\\d{6}Z--\\d{8}T\\d{6}Z)(\\.\\d{8}T\\d{6}Z)?$',
             example: '2026-W47',
-            description: 'A month, a week of ISO 8601, a day, or `all` for a board without periods. All in UTC',
+            description:
+              'A month, a week of ISO 8601, a day, `all` for a board without periods, or start and end. After a reset, `.` and its time follow. All in UTC',
           },
     );
 
@@ -98,6 +108,10 @@ export const boardNameSchema = z
   .string()
   .regex(/^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/, '1 to 32 characters of a-z 0-9 and -, none of them - at an end')
   .openapi({ example: 'races' });
+/** Beginning of the names of boards. */
+export const boardPrefixSchema = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,30}$/, '1 to 31 characters of a-z 0-9 and -, not - at the beginning');
 export const logoPath = (board: string, hash: string): string => `/v1/boards/${board}/logo/${hash}`;
 export const boardParamsSchema = z.object({ board: boardNameSchema });
 
@@ -130,7 +144,12 @@ export const boardRulesSchema = z.strictObject({
   title: textOf(64).openapi({ example: 'Fastest laps' }),
   sort: z.enum(SORTS).openapi({ description: '`asc`: a lower score is better, as for race times' }),
   operator: z.enum(OPERATORS).openapi({ description: 'How the points of several posts make one score' }),
-  period: z.enum(PERIODS).openapi({ description: 'A season of the board. Weeks begin on Monday. All in UTC' }),
+  period: z.enum(PERIODS).openapi({
+    description: 'A season of the board. Weeks begin on Monday. All in UTC. `custom` needs `schedule`',
+  }),
+  schedule: scheduleSchema.nullable().default(null).openapi({
+    description: 'Seasons of a chosen length, with the period `custom`. It never changes',
+  }),
   public: z.boolean().openapi({ description: 'Whether everyone may read it' }),
   max_points_per_post: z.int().min(1).max(BOARD_POINTS_MAX).default(POINTS_MAX),
   negative: z.boolean().default(false).openapi({
@@ -158,9 +177,24 @@ export const boardRulesSchema = z.strictObject({
   seasons_kept: z.int().min(1).max(10_000).nullable().default(null).openapi({
     description: 'Number of past seasons that are kept; null for all. Older ones are erased for good',
   }),
+  find_by_name: z.boolean().default(false).openapi({
+    description: 'Whether everyone may search its players by the beginning of their names',
+  }),
+  shards: z.int().min(1).max(256).optional().openapi({
+    description:
+      'Number of shards of the next seasons. Without it, a new board has 1, and an existing one is not changed',
+  }),
+  makes_boards: boardPrefixSchema.nullable().default(null).openapi({
+    description:
+      'A first post to a name that begins with this makes a board with the rules of this one, if the token has the scope `boards:create`',
+    example: 'level-',
+  }),
 });
 /** Schema of a change of the board `default`. Its rules never change, so they may be omitted. `seasons_kept` may change. */
-export const defaultBoardSchema = boardRulesSchema.partial().required({ title: true });
+export const defaultBoardSchema = boardRulesSchema
+  .omit({ shards: true, makes_boards: true, schedule: true })
+  .partial()
+  .required({ title: true });
 export const boardSchema = boardRulesSchema
   .extend({
     board: z.string().openapi({ example: 'races' }),
@@ -171,6 +205,7 @@ export const boardSchema = boardRulesSchema
     max_points_per_day_from: asOfSchema.nullable().openapi({
       description: 'Time from which `max_points_per_day` holds: 30 seconds after a change. Null if it never changed',
     }),
+    shards: z.int().openapi({ description: 'Number of shards of its next seasons' }),
     created_at: asOfSchema.nullable(),
   })
   .openapi('Board');

@@ -1,7 +1,7 @@
 /** What the Worker knows of the leaderboard: game servers write scores, everyone reads standings. */
 import { type Product, READS } from '../shared/product.ts';
 
-const SCORE_PATHS = /^\/v1\/(?:scores|seasons|boards)(?:\/|$)/;
+const SCORE_PATHS = /^\/v1\/(?:scores|seasons|boards|players)(?:\/|$)/;
 
 export const leaderboard = {
   name: 'leaderboard',

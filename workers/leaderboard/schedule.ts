@@ -9,21 +9,22 @@
 import { addressesOf } from '../../durable-objects/leaderboard/protocol.ts';
 import { runInParallel } from '../shared/concurrency/parallel.ts';
 import { createClock } from '../shared/settings/clock.ts';
-import { settingsOf } from '../shared/settings/settings.ts';
 import { logError } from '../shared/telemetry/log.ts';
 import { eraseDeletedBoards, eraseOldSeasons } from './boards/board-deletion.ts';
-import { findBoard } from './boards/boards.ts';
+import { findBoard, shardsOf } from './boards/boards.ts';
 import { sendNotices } from './boards/webhooks.ts';
 import { boardOfRef, nextSeason } from './domain/season-name.ts';
 import { seasonStub, shardStub } from './objects.ts';
 import { removeDecidedResults } from './plays/quarantine.ts';
+import { createDeletedBoardStore } from './records/deleted-board-store.ts';
 import { createSeasonStore, type SeasonRow } from './records/season-store.ts';
 import { readShards } from './seasons/shard-status.ts';
 import { continueErasures, removeFinishedErasures } from './standings/player-erasure.ts';
 
 const HOURLY_MINUTE = 41;
-/** Maximum number of seasons per run. A run may make 10,000 calls, and a season has at most 257 objects (by default 33). */
-const SEASONS_PER_RUN = 100;
+/** Maximum number of seasons per run, and of their shards. A run may make 10,000 calls, and a season has at most 257 objects. */
+const SEASONS_PER_RUN = 500;
+const SHARDS_PER_RUN = 3_200;
 const SEASONS_IN_PARALLEL_MAX = 5;
 
 export async function runLeaderboardSchedule(
@@ -38,7 +39,8 @@ export async function runLeaderboardSchedule(
       run(row).catch((error: unknown) => logError(event, error, { season: row.season })),
     );
   await eraseDeletedBoards(env, now);
-  await forEach(await store.listDue(now, SEASONS_PER_RUN), 'leaderboard_close_failed', (row) => advance(env, row, now));
+  const due = withinShards(await store.listDue(now, SEASONS_PER_RUN));
+  await forEach(due, 'leaderboard_close_failed', (row) => advance(env, row, now));
   await continueErasures(env, now);
   await sendNotices(env, now);
   if (new Date(controller.scheduledTime).getUTCMinutes() !== HOURLY_MINUTE) return;
@@ -46,7 +48,17 @@ export async function runLeaderboardSchedule(
   await removeDecidedResults(env, now);
   await eraseOldSeasons(env, now);
   await store.planImports(now);
+  await createDeletedBoardStore(env.DIRECTORY).adopt();
   await forEach(await store.listCurrent(now), 'leaderboard_count_failed', (row) => recordPlayers(env, row, now));
+}
+
+/** The first seasons of a list that have at most `SHARDS_PER_RUN` shards, and at least one season. */
+function withinShards(rows: readonly SeasonRow[]): readonly SeasonRow[] {
+  let shards = 0;
+  return rows.filter((row, place) => {
+    shards += row.shards;
+    return place === 0 || shards <= SHARDS_PER_RUN;
+  });
 }
 
 /** Closes a season that is over. Before its end, prepares the next season. */
@@ -66,7 +78,7 @@ async function prepareNext(env: Env, { season: current, board: ref }: SeasonRow)
   const season = nextSeason(current);
   const board = await findBoard(env, boardOfRef(ref));
   if (season === null || board?.ref !== ref) return;
-  const shards = settingsOf(env).LEADERBOARD_SHARDS;
+  const shards = shardsOf(env, board);
   const ofShards = addressesOf({ season, shards }).map((address) => shardStub(env, address).prepare());
   await Promise.all([seasonStub(env, season).prepare(), ...ofShards]);
 }

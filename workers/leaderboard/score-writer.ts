@@ -8,14 +8,18 @@ import type {
   ScoreUpdate,
   ShardAddress,
 } from '../../durable-objects/leaderboard/protocol.ts';
-import { SIGNED_POINTS_MIN, toShardName } from '../../durable-objects/leaderboard/protocol.ts';
+import {
+  ONE_SHARD_POSTS_PER_SECOND,
+  SIGNED_POINTS_MIN,
+  toShardName,
+} from '../../durable-objects/leaderboard/protocol.ts';
 import { err, ok } from '../shared/pure/result.ts';
 import { createClock } from '../shared/settings/clock.ts';
 import { logError } from '../shared/telemetry/log.ts';
-import { type Board, findBoard, rulesOf } from './boards/boards.ts';
+import { type Board, findBoard, findBoardAgain, rulesOf } from './boards/boards.ts';
 import { fillOpen, inGroups, inParallelGroups } from './domain/in-groups.ts';
 import { toShown } from './domain/score-rules.ts';
-import { readSeason, seasonAt } from './domain/season-name.ts';
+import { endOfSeason, readSeason, seasonAt } from './domain/season-name.ts';
 import { shardOf } from './domain/shard-map.ts';
 import { regionOf, shardStub } from './objects.ts';
 import { markPost } from './own-posts.ts';
@@ -51,11 +55,18 @@ export async function writeScores(
   const written = await fillOpen<SeasonUpdate, WriteResult>(updates, refused, (rest) =>
     writeAt({ env, board, now, region }, withBoardRules(board, rest)),
   );
+  if (!written.some(isSealed)) return written;
+  const after = await findBoardAgain(env, name);
+  // The board was deleted meanwhile. Another one may have its name.
+  if (after?.ref !== board.ref) {
+    const counted = written.map((result) => (isSealed(result) ? null : result));
+    return fillOpen<SeasonUpdate, WriteResult>(updates, counted, (rest) => writeScores(env, rest, name, region));
+  }
   const inTime = written.map((result, i) => (isSealed(result) && updates[i]?.season === undefined ? null : result));
   return fillOpen<SeasonUpdate, WriteResult>(updates, inTime, (late) =>
     writeAt(
-      { env, board, region, now: Math.max(clock(), readSeason(seasonAt(now, board)).endsAt) },
-      withBoardRules(board, late),
+      { env, board: after, region, now: Math.max(clock(), endOfSeason(seasonAt(now, after), after)) },
+      withBoardRules(after, late),
     ),
   );
 }
@@ -103,8 +114,10 @@ async function writeToSeason(
   updates: readonly ScoreUpdate[],
 ): Promise<WriteResult[]> {
   const { env, board, now } = writing;
+  // A board with one shard that is meant to have one has a rate. Another one has as many shards as its operator chose.
+  const rate = board.shards === 1 && season.shards === 1 ? ONE_SHARD_POSTS_PER_SECOND : undefined;
   const score = (address: ShardAddress, group: readonly ScoreUpdate[]) =>
-    shardStub(env, address).score(address, group, rulesOf(board));
+    shardStub(env, address).score(address, group, rulesOf(board), rate);
   if (before === undefined) return callShards(writing, season, updates, score);
   const find = async (address: ShardAddress, group: readonly ScoreUpdate[]) => {
     return { results: await shardStub(env, address).findEvents(address, group), asOf: now, writtenAt: now };

@@ -10,7 +10,7 @@ export type SeasonUpdate = ScoreUpdate & { readonly season: string | undefined }
 export type WriteError =
   | ScoreError
   | SeasonError
-  | { readonly kind: 'no_such_score' }
+  | { readonly kind: 'no_such_score' | 'no_season' }
   | { readonly kind: 'too_many_points'; readonly pointsMax: number }
   | { readonly kind: 'too_much_data'; readonly bytesMax: number | null };
 

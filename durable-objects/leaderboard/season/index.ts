@@ -75,8 +75,10 @@ export class LeaderboardSeason extends DurableObject<Env> {
     marks: readonly PostMark[] = [],
   ): Promise<TopList> {
     const { counts, feed } = this.#open(address);
-    feed.register(view);
-    await counts.pullStale(null, minAsOf, marks);
+    const isNew = feed.register(view);
+    // A shard that is alone pushes only after it was asked, so it is asked for each new view.
+    const isUnasked = isNew && address.shards === 1;
+    await counts.pullStale(null, isUnasked ? Math.max(minAsOf, this.#now()) : minAsOf, marks);
     // A pull that was in progress may have begun before the post.
     if (marks.length > 0) await counts.pullStale(null, 0, marks);
     return counts.top();

@@ -42,14 +42,16 @@ export class ViewFeed {
     return [...this.#views.keys()];
   }
 
-  register(name: string): void {
+  /** @returns whether the view is new. */
+  register(name: string): boolean {
     const known = this.#views.get(name);
     if (known !== undefined) {
       known.isWanted = true;
-      return;
+      return false;
     }
     this.#views.set(name, createView(name));
     this.#store.addView(name);
+    return true;
   }
 
   plan(): void {

@@ -5,7 +5,7 @@ import type { DayPointsRow, EntryDataRow, LastPostRow } from '../domain/player-r
 const ROWS_PER_STATEMENT = 1_000;
 
 /** The tables, whose rows end with the player. */
-export const FACT_TABLES = ['day_points', 'entry_data', 'last_post'] as const;
+export const FACT_TABLES = ['day_points', 'entry_data', 'last_post', 'player_name'] as const;
 
 export class FactStore {
   readonly #sql: SqlStorage;

@@ -5,23 +5,24 @@
  * milliseconds share one commit. A rank is the shard's own count plus the last counts of the other shards.
  */
 import { DurableObject } from 'cloudflare:workers';
+import type { FoundName } from '../../../workers/leaderboard/domain/name-search.ts';
 import type { BoardRules } from '../../../workers/leaderboard/domain/score-rules.ts';
 import type { StandingKey } from '../../../workers/leaderboard/domain/standing.ts';
 import { seasonStub } from '../../../workers/leaderboard/objects.ts';
-import { inTime } from '../../../workers/shared/concurrency/in-time.ts';
 import { err, ok, type Result } from '../../../workers/shared/pure/result.ts';
 import { createClock } from '../../../workers/shared/settings/clock.ts';
 import { callInTrace, runInvocation } from '../../../workers/shared/telemetry/invocation.ts';
 import { logError } from '../../../workers/shared/telemetry/log.ts';
 import { CopyError } from '../domain/copy-file.ts';
+import { PostRate } from '../domain/post-rate.ts';
 import type { CountReport } from '../domain/shard-counts.ts';
 import {
   type CopyFault,
   type CorrectedPlayer,
   type Correction,
-  type CountAbove,
   EVENT_RETENTION_MS,
   type ScoreAnswer,
+  type ScoreError,
   type ScoreResult,
   type ScoreUpdate,
   type ShardAddress,
@@ -29,6 +30,9 @@ import {
   type ShardStandings,
   toShardName,
 } from '../protocol.ts';
+import { findNames } from './found-names.ts';
+import { recordAlone } from './lone-shard.ts';
+import { findPast } from './past-players.ts';
 import { restoreCopy } from './restoring.ts';
 import { SeasonLink } from './season-link.ts';
 import { ShardBoard } from './shard-board.ts';
@@ -42,8 +46,6 @@ const ALARM_INTERVAL_MS = 3_600_000;
 /** Time from the seal, an erasure or a correction of the past to the copy that has it. */
 const COPY_AFTER_MS = 60_000;
 
-/** Time that a read of the past waits for the merged counts. */
-const PAST_MS = 1_000;
 /** Key of a stored value: whether a restore is in progress. */
 const RESTORING = 'restoring';
 /** Stands for a generation that no shard knows, so that its report has all counts. */
@@ -71,6 +73,7 @@ export class LeaderboardShard extends DurableObject<Env> {
   #committed: Promise<unknown> = Promise.resolve();
   /** Time of the next alarm; 0 if there is none. */
   #alarmAt = 0;
+  readonly #rate = new PostRate();
   #isGone = false;
   #isRestoring = false;
 
@@ -100,13 +103,20 @@ export class LeaderboardShard extends DurableObject<Env> {
   /**
    * Writes scores in order. Each update has its own result; an update that fails changes nothing.
    * @param rules rules of the board. Workers of 0.2.0 do not send them; the shard then uses those that it knows.
+   * @param perSecond posts a second that it takes; undefined without such a rate
    */
-  async score(address: ShardAddress, updates: readonly ScoreUpdate[], rules?: BoardRules): Promise<ScoreAnswer> {
-    if (this.#isGone) {
-      const now = this.#now();
-      return { results: updates.map(() => err({ kind: 'season_sealed' })), asOf: now, writtenAt: now };
-    }
+  async score(
+    address: ShardAddress,
+    updates: readonly ScoreUpdate[],
+    rules?: BoardRules,
+    perSecond?: number,
+  ): Promise<ScoreAnswer> {
+    const now = this.#now();
+    const refuse = (error: ScoreError) => ({ results: updates.map(() => err(error)), asOf: now, writtenAt: now });
+    if (this.#isGone) return refuse({ kind: 'season_sealed' });
     const shard = this.#open(address);
+    const waitMs = perSecond === undefined ? 0 : this.#rate.take(updates.length, perSecond, Date.now());
+    if (waitMs > 0) return refuse({ kind: 'board_busy', waitMs });
     if (rules !== undefined) shard.board.learnRules(rules);
     this.#round ??= this.#beginRound(shard);
     const { updates: all, results } = this.#round;
@@ -147,7 +157,7 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   async standings(address: ShardAddress, userIds: readonly string[]): Promise<ShardStandings> {
     const { board, link } = this.#open(address);
-    const past = board.sealedAt === null ? null : await this.#findPast(board, userIds);
+    const past = board.sealedAt === null ? null : await findPast(this.env, board, userIds, this.#now());
     if (past !== null) return past;
     await link.refresh();
     checkLoss(board);
@@ -155,26 +165,15 @@ export class LeaderboardShard extends DurableObject<Env> {
     return { entries, players: board.players.index.size + board.counts.others.players, asOf: this.#asOf(board) };
   }
 
-  /** Finds players of a final season, whose object has the merged counts. @returns null if it is not final or does not answer. */
-  async #findPast(board: ShardBoard, userIds: readonly string[]): Promise<ShardStandings | null> {
-    const { season, shards } = board.address;
-    const found = userIds.map((userId) => board.find(userId));
-    const scores = found.flatMap((entry) => entry?.score ?? []);
-    const asked = seasonStub(this.env, season).countPast({ season, shards }, scores);
-    const counts = await inTime(Promise.resolve(asked), PAST_MS, null).catch(() => null);
-    if (counts === null) return null;
-    const above = counts.above.values();
-    const entries = found.map((entry) => {
-      if (entry === null) return null;
-      const { above: better, unsure } = above.next().value as CountAbove;
-      return { ...entry, rank: 1 + better, isEstimated: unsure > 0 };
-    });
-    return { entries, players: counts.players, asOf: Math.min(this.#now(), counts.asOf) };
-  }
-
   /** Data of the scores of players as JSON text, in the order of the ids; null for a player without data. */
   async readData(address: ShardAddress, userIds: readonly string[]): Promise<(string | null)[]> {
     return this.#serve(address).board.readData(userIds);
+  }
+
+  /** Finds players by the beginning of their folded names. Objects of 0.2.0 do not have it. */
+  async findNames(address: ShardAddress, beginning: string, limit: number): Promise<FoundName[]> {
+    const { board } = this.#serve(address);
+    return this.#change(board, () => findNames(this.#store as ShardStore, board.players, beginning, limit));
   }
 
   async run(address: ShardAddress, key: StandingKey, before: number, after: number): Promise<ShardRun> {
@@ -192,7 +191,7 @@ export class LeaderboardShard extends DurableObject<Env> {
     const { board, link } = this.#open(address);
     const report = board.players.makeReport(this.#now(), generation);
     // A shard that does not know the generation would answer every such call with all its counts.
-    if (board.sealedAt === null) link.planPush();
+    if (board.sealedAt === null) link.pushFor();
     return report;
   }
 
@@ -286,8 +285,10 @@ export class LeaderboardShard extends DurableObject<Env> {
 
   async #tidy({ board, link }: OpenShard): Promise<void> {
     const isAsleep = this.#change(board, () => board.tidy(this.#now()));
-    if (board.sealedAt === null) link.planPush();
-    else if (!isAsleep) this.#planAlarm(board.sealedAt + EVENT_RETENTION_MS + COPY_AFTER_MS - this.#now());
+    if (board.sealedAt === null) {
+      link.pushFor();
+      if (board.address.shards === 1) await recordAlone(this.env, board, this.#rate.takeVerdict());
+    } else if (!isAsleep) this.#planAlarm(board.sealedAt + EVENT_RETENTION_MS + COPY_AFTER_MS - this.#now());
     try {
       const isGone = () => this.#isGone || this.#opened?.board !== board;
       await writeCopy(this.env, this.#store as ShardStore, board.takeSnapshot(this.#now()), isGone);

@@ -17,6 +17,8 @@ export const board = sqliteTable('board', {
   sealedPlayers: integer('sealed_players'),
   /** Number of the last copy in R2 that was begun. A location whose copy has a higher number is not overwritten. */
   copies: integer('copies').notNull().default(0),
+  /** 1 once `player_name` has all players, from the first search by name on. */
+  hasNames: integer('has_names').notNull().default(0),
 });
 
 /** Ids and names of players. `slot` is the row id, which pages store instead of the user id. */
@@ -25,6 +27,13 @@ export const player = sqliteTable('player', {
   userId: text('user_id').notNull().unique(),
   userName: text('user_name'),
 });
+
+/** Names of players for searches, folded: lower case, in one form of Unicode. Only a shard that was searched has them. */
+export const playerName = sqliteTable(
+  'player_name',
+  { slot: integer('slot').primaryKey(), name: text('name').notNull() },
+  (table) => [index('player_name_by_name').on(table.name)],
+);
 
 /** Players that an operator has hidden, with their scores. Score pages omit them. */
 export const hidden = sqliteTable('hidden', {

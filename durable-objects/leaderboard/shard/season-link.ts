@@ -39,6 +39,8 @@ export class SeasonLink {
   #failedAt = 0;
   #isPushPlanned = false;
   #isStopped = false;
+  /** Whether the season asked for counts since the last exchange. A new life of the shard tells the season once. */
+  #isAsked = true;
 
   constructor(
     board: ShardBoard,
@@ -64,8 +66,20 @@ export class SeasonLink {
     if ((await inTime(this.#exchange(), REFRESH_MS, 'late')) === 'late') this.#failedAt = this.#now();
   }
 
+  /** Pushes changes after the season asked for the counts. A shard that is alone pushes again while a view shows its lists. */
+  pushFor(): void {
+    this.#isAsked = true;
+    this.planPush();
+  }
+
+  /** Whether the season needs changes. The posts to a shard that is alone and that nobody reads cost no other object. */
+  get #isNeeded(): boolean {
+    const { address, counts } = this.#board;
+    return address.shards > 1 || this.#isAsked || counts.views.length > 0;
+  }
+
   planPush(): void {
-    if (this.#isStopped || this.#isPushPlanned || !this.#board.counts.hasChanges) return;
+    if (this.#isStopped || this.#isPushPlanned || !this.#board.counts.hasChanges || !this.#isNeeded) return;
     this.#isPushPlanned = true;
     const isSkipped = !isStale(this.#failedAt, this.#now());
     const ms = isSkipped ? SKIP_MS : Math.max(PUSH_INTERVAL_MS, PUSH_MS_PER_SHARD * this.#board.address.shards);
@@ -98,6 +112,7 @@ export class SeasonLink {
         const report = this.#board.players.makeReport(this.#now());
         const answer = await this.#send(report);
         counts.acknowledge(report.number, answer);
+        this.#isAsked = false;
         this.#exchangedAt = this.#now();
         if (!answer.needsFull || answer.lostFrom !== undefined) return;
       } catch (error) {

@@ -8,6 +8,7 @@ import type { Move, PlayerRow } from '../domain/player-rows.ts';
 import { ABSENT, pageOfSlot, slotInPage } from '../domain/slot-keys.ts';
 import type { ShardAddress } from '../protocol.ts';
 import { FACT_TABLES, FactStore } from './fact-store.ts';
+import { NameStore } from './name-store.ts';
 
 /** Consecutive players of the list of a sealed shard. */
 export interface SealedPage {
@@ -45,10 +46,12 @@ const ROWS_PER_STATEMENT = 4_000;
 export class ShardStore {
   readonly #sql: SqlStorage;
   readonly facts: FactStore;
+  readonly names: NameStore;
 
   private constructor(sql: SqlStorage) {
     this.#sql = sql;
     this.facts = new FactStore(sql);
+    this.names = new NameStore(sql);
   }
 
   static async open(storage: DurableObjectStorage): Promise<ShardStore> {
@@ -98,6 +101,7 @@ export class ShardStore {
   clear(): void {
     for (const table of ['board', 'player', 'hidden', ...FACT_TABLES, 'score_page', 'sealed_page', 'event_page', 'log'])
       this.#sql.exec(`DELETE FROM ${table}`);
+    this.names.reset();
   }
 
   /** Writes the board of a copy. Until then the restored shard is an empty one. */
@@ -134,6 +138,7 @@ export class ShardStore {
     for (const part of inParts(rows)) {
       const values = part.map(({ slot, userId, userName }) => [slot, userId, userName]);
       this.#sql.exec(query, JSON.stringify(values));
+      if (this.names.isWritten) this.names.write(part);
     }
   }
 

@@ -13,7 +13,7 @@ import { shardStub } from '../../../workers/leaderboard/objects.ts';
 import { findSeason } from '../../../workers/leaderboard/seasons/seasons.ts';
 import { requestApi } from '../../support/json-api.ts';
 
-const RULES = { title: 'Tracks', sort: 'desc', operator: 'best', period: 'none', public: true };
+const RULES = { title: 'Tracks', sort: 'desc', operator: 'best', period: 'none', public: true, shards: 2 };
 let board: string;
 
 async function call(method: string, path: string, body?: unknown) {

@@ -29,7 +29,7 @@ async function call(method: string, path: string, body?: unknown) {
 async function makeBoard(shards: number): Promise<string> {
   (env as unknown as Record<string, string>).LEADERBOARD_SHARDS = String(shards);
   const board = `o-${crypto.randomUUID().slice(0, 8)}`;
-  const rules = { title: 'Own posts', sort: 'desc', operator: 'sum', period: 'none', public: true };
+  const rules = { title: 'Own posts', sort: 'desc', operator: 'sum', period: 'none', public: true, shards };
   expect((await call('PUT', `/v1/boards/${board}`, rules)).status).toBe(200);
   return board;
 }

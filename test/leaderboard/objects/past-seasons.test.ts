@@ -265,7 +265,15 @@ describe('a shard that is damaged at the end of its month', () => {
 
 describe('a board that keeps two past seasons', () => {
   it('erases older ones for good, and no others', async () => {
-    const rules = { title: 'Days', sort: 'desc', operator: 'sum', period: 'day', public: true, seasons_kept: 2 };
+    const rules = {
+      title: 'Days',
+      sort: 'desc',
+      operator: 'sum',
+      period: 'day',
+      public: true,
+      seasons_kept: 2,
+      shards: SHARDS,
+    };
     expect((await call('PUT', '/v1/boards/days', rules)).body).toMatchObject({ seasons_kept: 2 });
     const days = ['2053-03-01', '2053-03-02', '2053-03-03'];
     for (const day of days) {

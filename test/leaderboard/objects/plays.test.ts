@@ -8,7 +8,7 @@ import { openPlay } from '../../../workers/leaderboard/plays/play.ts';
 import { requestApi } from '../../support/json-api.ts';
 
 const PAGE = 'https://game.example.com';
-const RULES = { title: 'Arcade', sort: 'desc', operator: 'best', period: 'none', public: true };
+const RULES = { title: 'Arcade', sort: 'desc', operator: 'best', period: 'none', public: true, shards: 2 };
 const SECRET = 'a'.repeat(43);
 const START = Date.parse('2047-03-11T12:00:00Z');
 

@@ -21,7 +21,7 @@ import { announceSeed, createRandom } from '../unit/random.ts';
 
 const SHARDS = 2;
 const DAY_MS = 86_400_000;
-const RULES = { title: 'Limited', sort: 'desc', operator: 'sum', period: 'month', public: true };
+const RULES = { title: 'Limited', sort: 'desc', operator: 'sum', period: 'month', public: true, shards: SHARDS };
 
 async function call(method: string, path: string, body?: unknown) {
   const headers = { 'content-type': 'application/json', authorization: 'Bearer root-of-tests' };

@@ -187,7 +187,7 @@ describe('a board with a shard that does not answer', () => {
   it('is named by health until the shard answers again', async () => {
     vi.setSystemTime(Date.parse('2046-06-10T12:00:00Z'));
     const board = `sick-${crypto.randomUUID().slice(0, 8)}`;
-    const rules = { title: 'A board', sort: 'asc', operator: 'best', period: 'day', public: true };
+    const rules = { title: 'A board', sort: 'asc', operator: 'best', period: 'day', public: true, shards: SHARDS };
     const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
     const init = { method: 'PUT', headers, body: JSON.stringify(rules) };
     expect((await requestApi(env, `/v1/boards/${board}`, init)).status).toBe(200);
@@ -363,7 +363,7 @@ describe('a page that begins at a rank', () => {
   it('is right for scores that were posted a moment ago if it has to be exact, and says how old it is otherwise', async () => {
     vi.setSystemTime(Date.parse('2046-08-10T12:00:00Z'));
     const board = `ranks-${crypto.randomUUID().slice(0, 8)}`;
-    const rules = { title: 'A board', sort: 'desc', operator: 'sum', period: 'day', public: true };
+    const rules = { title: 'A board', sort: 'desc', operator: 'sum', period: 'day', public: true, shards: SHARDS };
     const headers = { authorization: 'Bearer root-of-tests', 'content-type': 'application/json' };
     await requestApi(env, `/v1/boards/${board}`, { method: 'PUT', headers, body: JSON.stringify(rules) });
     const points = (i: number) => 1 + i * 1_000;

@@ -25,7 +25,7 @@ async function send(method: string, path: string, body?: object) {
 
 async function createBoard(board: string, sort: 'asc' | 'desc'): Promise<void> {
   token = 'root-of-tests';
-  const rules = { title: 'Wide', sort, operator: 'last', period: 'none', public: true };
+  const rules = { title: 'Wide', sort, operator: 'last', period: 'none', public: true, shards: SHARDS };
   await send('PUT', `/v1/boards/${board}`, { ...rules, max_points_per_post: 4_294_967_295 });
   const minted = await send('POST', '/v1/iam/tokens', { name: board, scopes: ['scores:write'] });
   token = (await minted.json<{ token: string }>()).token;

@@ -50,7 +50,7 @@ describe.skipIf(!hasClient('redis-server'))('the leaderboard, compared with redi
     );
 
     it.each(NAMED)('does so on a board that counts $sort $operator per $period', async (kind) => {
-      const board = await createBoard(server, kind);
+      const board = await createBoard(server, kind, shards);
       for (const [name, nextPoints] of SPREADS)
         await compare(board, board.base, name.replaceAll(/\W/g, '-'), nextPoints);
     });

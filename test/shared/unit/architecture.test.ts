@@ -47,7 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'workers/shared/',
     'workers/leaderboard/domain/',
     'workers/leaderboard/objects.ts',
-    'workers/leaderboard/records/archive-files.ts',
+    'workers/leaderboard/records/',
     'migrations/leaderboard-shard/',
   ],
   'durable-objects/mail/': ['workers/shared/', 'workers/mail/domain/', 'migrations/mailbox/'],

@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import { DATABASES } from '../../../drizzle.config.ts';
-import { createBoardStore } from '../../../workers/leaderboard/records/board-store.ts';
+import { createLogoStore } from '../../../workers/leaderboard/records/logo-store.ts';
 import { engineOf } from '../../../workers/storage/engine/index.ts';
 import type { EngineContext } from '../../../workers/storage/engine/model/context.ts';
 import type { Row } from '../../../workers/storage/engine/store/database.ts';
@@ -169,7 +169,7 @@ const LOGO = new Uint8Array(Array.from({ length: 513 }, (_, i) => i % 256));
 const EMPTY = new Uint8Array();
 
 const addLogo = (board: string, image: Uint8Array) =>
-  createBoardStore(DIRECTORY).putLogo({ board, hash: '0123456789abcdef', type: 'image/png', image });
+  createLogoStore(DIRECTORY).putLogo({ board, hash: '0123456789abcdef', type: 'image/png', image });
 const readLogo = async (board: string) => {
   const row = await DIRECTORY.prepare(
     'SELECT typeof(image) AS type, hex(image) AS image FROM board_logo WHERE board = ?',

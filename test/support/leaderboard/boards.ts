@@ -25,9 +25,10 @@ export const midPeriod = (): { CLOCK_OFFSET_SECONDS: string } => ({
   CLOCK_OFFSET_SECONDS: String(Math.round((Date.parse('2043-06-17T12:00:00Z') - Date.now()) / 1000)),
 });
 
-export async function createBoard(server: TestServer, kind: BoardKind): Promise<TestBoard> {
+/** @param shards number of shards of its seasons */
+export async function createBoard(server: TestServer, kind: BoardKind, shards = 32): Promise<TestBoard> {
   const base = `/v1/boards/b-${randomUUID().slice(0, 8)}`;
-  const { status, body } = await server.call('PUT', base, { title: 'A board', public: true, ...kind });
+  const { status, body } = await server.call('PUT', base, { title: 'A board', public: true, shards, ...kind });
   if (status !== 200) throw new Error(`${base}: ${JSON.stringify(body)}`);
   return { base, ...kind };
 }

@@ -8,6 +8,7 @@ export const enBoard = {
     defaultBoard: 'Main board',
     current: 'Current season',
     allTime: 'All time',
+    since: 'Since {day}',
     weekOf: 'Week of {day}',
     ranks: 'All ranks',
     rank: 'Go to rank',

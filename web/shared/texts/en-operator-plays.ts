@@ -2,6 +2,9 @@
 export const operatorPlays = {
   sessions: {
     decimals: 'Decimals of scores on pages',
+    find_by_name: 'Everyone may search its players by name',
+    shards: 'Shards of the next seasons: 1 for up to 500 posts a second, empty to change nothing',
+    makes_boards: 'First posts make boards whose names begin with, empty for none',
     seconds_between_posts: 'Fewest seconds between two posts of a player, empty for no limit',
     max_data_bytes: 'Bytes of data of an entry (at most 1,024), empty for none',
     negative: 'Scores may be negative',

@@ -130,6 +130,7 @@ export const enOperator = {
   boards: {
     title: 'Boards',
     create: 'New board',
+    search: 'Ids that begin with',
     id: 'Id, as in addresses',
     name: 'Title',
     sort: 'Best score',
@@ -138,6 +139,10 @@ export const enOperator = {
     operators: { sum: 'are added', best: 'the best counts', last: 'the last counts' },
     period: 'A season lasts',
     periods: { month: 'a month', week: 'a week', day: 'a day', none: 'forever' },
+    allPeriods: { month: 'a month', week: 'a week', day: 'a day', none: 'forever', custom: 'as its schedule says' },
+    reset: 'Begin again',
+    confirmReset: 'End the current season of “{name}” and begin a new one? The old one stays readable.',
+    resetDone: 'The new season begins in half a minute.',
     public: 'Everyone may read it',
     most: 'Most points per post',
     mostPerDay: 'Most points of a player per day (UTC)',

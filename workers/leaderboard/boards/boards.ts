@@ -1,10 +1,12 @@
 /** The boards: `default`, the monthly board of the specification, and those that operators created. */
 import { POINTS_MAX } from '../../../durable-objects/leaderboard/protocol.ts';
+import { settingsOf } from '../../shared/settings/settings.ts';
+import { SeasonSchedule } from '../domain/schedule.ts';
 import { type BoardRules, DEFAULT_RULES, DEFAULT_TITLE } from '../domain/score-rules.ts';
 import { type BoardPeriods, toBoardRef } from '../domain/season-name.ts';
 import { type BoardRow, createBoardStore } from '../records/board-store.ts';
 
-export type Board = BoardPeriods & Readonly<Omit<BoardRow, 'id' | 'createdAt' | 'deletedAt'>>;
+export type Board = BoardPeriods & Readonly<Omit<BoardRow, 'id' | 'createdAt' | 'deletedAt' | 'schedule'>>;
 
 /**
  * The board `default` with its initial title. Posts and reads of scores use it as it is. Only `GET /v1/boards/default` reads the
@@ -28,6 +30,11 @@ export const DEFAULT_BOARD: Board = {
   sessions: null,
   dataBytesMax: null,
   secondsBetween: null,
+  findsNames: false,
+  shards: null,
+  makes: null,
+  schedule: null,
+  resets: null,
 };
 
 /** The rules of a board that its shards apply. */
@@ -39,13 +46,17 @@ export const rulesOf = (board: Board): BoardRules => {
 
 export const toBoard = (row: BoardRow): Board =>
   row.board === DEFAULT_BOARD.board
-    ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo, seasonsKept: row.seasonsKept }
-    : { ...row, ref: toBoardRef(row.board, row, row.id) };
+    ? { ...DEFAULT_BOARD, title: row.title, logo: row.logo, seasonsKept: row.seasonsKept, findsNames: row.findsNames }
+    : { ...row, ref: toBoardRef(row.board, row, row.id), schedule: row.schedule && new SeasonSchedule(row.schedule) };
 
 /** The row of the board `default`, which stores its title and how many seasons it keeps. The other columns repeat its fixed rules. */
-export const toDefaultRow = (title: string, seasonsKept: number | null, createdAt: number): BoardRow => {
+export const toDefaultRow = (
+  title: string,
+  { seasonsKept = null, findsNames = false }: Partial<Pick<BoardRow, 'seasonsKept' | 'findsNames'>>,
+  createdAt: number,
+): BoardRow => {
   const { ref: _, ...fixed } = DEFAULT_BOARD;
-  return { ...fixed, id: '', title, seasonsKept, createdAt, deletedAt: null };
+  return { ...fixed, id: '', title, seasonsKept, findsNames, createdAt, deletedAt: null, schedule: null, resets: null };
 };
 
 interface Known {
@@ -77,3 +88,12 @@ export async function findBoard(env: Env, name = DEFAULT_BOARD.board): Promise<B
 }
 
 export const forgetBoard = (name: string): boolean => known.delete(name);
+
+/** Finds a board without the cache, for example after a shard of it was found sealed. */
+export function findBoardAgain(env: Env, name: string | undefined): Promise<Board | null> {
+  if (name !== undefined) forgetBoard(name);
+  return findBoard(env, name);
+}
+
+/** Number of shards of the seasons that the board begins now. */
+export const shardsOf = (env: Env, { shards }: Board): number => shards ?? settingsOf(env).LEADERBOARD_SHARDS;

@@ -1,22 +1,29 @@
 /** Queries of boards in DIRECTORY: those that operators created, and the title of `default`. */
-import { and, asc, count, eq, gt, isNotNull, isNull, lt, ne, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, gte, isNotNull, isNull, lt, ne, or, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
-import { board, boardLogo, boardWebhook, seasonNotice } from './schema.ts';
+import { createDeletedBoardStore } from './deleted-board-store.ts';
+import { board } from './schema.ts';
 
 export type BoardRow = typeof board.$inferSelect;
-type LogoRow = typeof boardLogo.$inferSelect;
+
+export interface BoardFilter {
+  /** Beginning of the names; '' for all. */
+  readonly prefix: string;
+  readonly isPublicOnly: boolean;
+}
 
 const isCreated = ne(board.board, 'default');
 
 /** Rules of a board that never change. Scores that are stored depend on them. */
-export const FIXED_RULES = ['sort', 'operator', 'period', 'isSigned'] as const;
+export const FIXED_RULES = ['sort', 'operator', 'period', 'isSigned', 'schedule'] as const;
 
 /**
  * The columns that a change of a board sets: all but its fixed rules and those that other calls set. A new limit is therefore changed
  * without a line here.
  */
 function toChanges(row: BoardRow, now: number, changesFrom: number) {
-  const { board: _, id: __, sort, operator, period, isSigned, logo, createdAt, deletedAt, ...changes } = row;
+  const { board: _, id: __, sort, operator, period, isSigned, logo, createdAt, deletedAt, ...others } = row;
+  const { schedule, resets, ...changes } = others;
   const isChanged = sql`${board.pointsPerDayMax} IS NOT ${changes.pointsPerDayMax}`;
   return {
     ...changes,
@@ -36,16 +43,42 @@ export function createBoardStore(directory: D1Database) {
       return (await db.select().from(board).where(isLive).get()) ?? null;
     },
 
-    /** Lists boards by name, without `default`. */
-    async list(after: string, limit: number, isPublicOnly: boolean): Promise<BoardRow[]> {
+    /** Lists boards by name, without `default`. @param prefix beginning of their names; '' for all */
+    async list(after: string, limit: number, { prefix, isPublicOnly }: BoardFilter): Promise<BoardRow[]> {
       const isShown = isPublicOnly ? eq(board.isPublic, true) : undefined;
-      const filter = and(isCreated, gt(board.board, after), isNull(board.deletedAt), isShown);
+      // Names are ASCII, so all that begin with the prefix are between these two.
+      const begins = prefix === '' ? undefined : and(gte(board.board, prefix), lt(board.board, `${prefix}~`));
+      const filter = and(isCreated, gt(board.board, after), begins, isNull(board.deletedAt), isShown);
       return db.select().from(board).where(filter).orderBy(asc(board.board)).limit(limit);
     },
 
-    /** Counts all boards except `default`, including deleted ones. */
-    async count(): Promise<number> {
-      return (await db.select({ boards: count() }).from(board).where(isCreated).get())?.boards ?? 0;
+    /** Counts the boards whose seasons have several shards, except `default`. */
+    async countSharded(): Promise<number> {
+      const isSharded = or(isNull(board.shards), gt(board.shards, 1));
+      const filter = and(isCreated, isSharded, isNull(board.deletedAt));
+      return (await db.select({ boards: count() }).from(board).where(filter).get())?.boards ?? 0;
+    },
+
+    /** Finds the board with the longest `makes` with which a name begins. */
+    async findMaker(name: string): Promise<BoardRow | null> {
+      const begins = sql`${board.makes} IS NOT NULL AND substr(${name}, 1, length(${board.makes})) = ${board.makes}
+        AND length(${name}) > length(${board.makes})`;
+      const found = db
+        .select()
+        .from(board)
+        .where(and(begins, isNull(board.deletedAt)));
+      return (
+        (await found
+          .orderBy(desc(sql`length(${board.makes})`))
+          .limit(1)
+          .get()) ?? null
+      );
+    },
+
+    /** Lets the next seasons of a board have as many shards as `LEADERBOARD_SHARDS` says, if they would have one. */
+    async outgrow(name: string, id: string): Promise<void> {
+      const isIt = and(eq(board.board, name), eq(board.id, id), eq(board.shards, 1));
+      await db.update(board).set({ shards: null }).where(isIt);
     },
 
     /**
@@ -54,7 +87,8 @@ export function createBoardStore(directory: D1Database) {
      * @returns the board of this name, which may have other rules.
      */
     async put(row: BoardRow, now: number, changesFrom: number): Promise<BoardRow> {
-      const isSame = and(...FIXED_RULES.map((name) => eq(board[name], row[name])));
+      const isSame = and(...FIXED_RULES.map((name) => sql`${board[name]} IS ${sql.param(row[name], board[name])}`));
+      await createDeletedBoardStore(directory).adopt(row.board);
       await db
         .insert(board)
         .values(row)
@@ -71,50 +105,12 @@ export function createBoardStore(directory: D1Database) {
       await db.insert(board).values(row).onConflictDoNothing();
     },
 
-    async findLogo(name: string, hash: string): Promise<LogoRow | null> {
-      const isIt = and(eq(boardLogo.board, name), eq(boardLogo.hash, hash));
-      return (await db.select().from(boardLogo).where(isIt).get()) ?? null;
-    },
-
-    async putLogo(row: LogoRow): Promise<void> {
-      const { hash, type, image } = row;
-      await db.batch([
-        db.insert(boardLogo).values(row).onConflictDoUpdate({ target: boardLogo.board, set: { hash, type, image } }),
-        db.update(board).set({ logo: hash }).where(eq(board.board, row.board)),
-      ]);
-    },
-
-    async removeLogo(name: string): Promise<void> {
-      await db.batch([
-        db.delete(boardLogo).where(eq(boardLogo.board, name)),
-        db.update(board).set({ logo: null }).where(eq(board.board, name)),
-      ]);
-    },
-
-    /** Marks a board as deleted. Also removes its logo and its webhook. */
-    async markDeleted(name: string, now: number): Promise<void> {
-      await db.batch([
-        db.update(board).set({ deletedAt: now }).where(eq(board.board, name)),
-        db.delete(boardLogo).where(eq(boardLogo.board, name)),
-        db.delete(boardWebhook).where(eq(boardWebhook.board, name)),
-        db.delete(seasonNotice).where(eq(seasonNotice.board, name)),
-      ]);
-    },
-
     /** Lists boards that do not keep all seasons. */
     async listLimited(): Promise<BoardRow[]> {
       return db
         .select()
         .from(board)
         .where(and(isNotNull(board.seasonsKept), isNull(board.deletedAt)));
-    },
-
-    async listDeleted(before: number): Promise<BoardRow[]> {
-      return db.select().from(board).where(lt(board.deletedAt, before)).orderBy(asc(board.board));
-    },
-
-    async remove(name: string): Promise<void> {
-      await db.delete(board).where(eq(board.board, name));
     },
   };
 }

@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import type { LogoType } from '../domain/board-logo.ts';
+import type { ScheduleRules } from '../domain/schedule.ts';
 import type { ScoreRules } from '../domain/score-rules.ts';
 import type { Period } from '../domain/season-name.ts';
 import type { Breach, SessionRules } from '../domain/session-rules.ts';
@@ -10,40 +11,69 @@ import type { Breach, SessionRules } from '../domain/session-rules.ts';
  * Boards that operators created. `default` has a row only once it has a title or a logo; of its other columns only `seasons_kept` is
  * read.
  */
-export const board = sqliteTable('board', {
-  board: text('board').primaryKey(),
-  /** 8 hexadecimal digits, which are part of the names of the board's seasons. */
-  id: text('id').notNull(),
-  title: text('title').notNull(),
-  sort: text('sort').notNull().$type<ScoreRules['sort']>(),
-  operator: text('operator').notNull().$type<ScoreRules['operator']>(),
-  period: text('period').notNull().$type<Period>(),
-  isPublic: integer('is_public', { mode: 'boolean' }).notNull(),
-  pointsMax: integer('points_max').notNull(),
-  /** Maximum of points that a player gets in a day of UTC, from `rules_from` on; null without a limit. */
-  pointsPerDayMax: integer('points_per_day_max'),
-  /** The limit before `rules_from`. */
-  pointsPerDayBefore: integer('points_per_day_before'),
-  /** Time from which `points_per_day_max` holds; 0 if it never changed. */
-  rulesFrom: integer('rules_from').notNull().default(0),
-  /** Number of past seasons that are kept; null for all. It holds for `default`, too. */
-  seasonsKept: integer('seasons_kept'),
-  /** Whether scores may be negative. It never changes. */
-  isSigned: integer('is_signed', { mode: 'boolean' }).notNull().default(false),
-  /** Decimals with which pages show scores. */
-  decimals: integer('decimals').notNull().default(0),
-  /** Rules of plays as JSON (`SessionRules`); null for a board that takes scores from game servers only. */
-  sessions: text('sessions', { mode: 'json' }).$type<SessionRules>(),
-  /** Maximum length of the data of an entry in bytes of JSON; null for a board without data. */
-  dataBytesMax: integer('data_bytes_max'),
-  /** Minimum of seconds between two posts of a player; null without one. */
-  secondsBetween: integer('seconds_between'),
-  /** Hash of the board's logo, whose bytes are in `board_logo`; null without a logo. */
-  logo: text('logo'),
-  createdAt: integer('created_at').notNull(),
-  /** Time at which the board was deleted. Cron erases its seasons, then this row. */
-  deletedAt: integer('deleted_at'),
-});
+export const board = sqliteTable(
+  'board',
+  {
+    board: text('board').primaryKey(),
+    /** 8 hexadecimal digits, which are part of the names of the board's seasons. */
+    id: text('id').notNull(),
+    title: text('title').notNull(),
+    sort: text('sort').notNull().$type<ScoreRules['sort']>(),
+    operator: text('operator').notNull().$type<ScoreRules['operator']>(),
+    period: text('period').notNull().$type<Period>(),
+    isPublic: integer('is_public', { mode: 'boolean' }).notNull(),
+    pointsMax: integer('points_max').notNull(),
+    /** Maximum of points that a player gets in a day of UTC, from `rules_from` on; null without a limit. */
+    pointsPerDayMax: integer('points_per_day_max'),
+    /** The limit before `rules_from`. */
+    pointsPerDayBefore: integer('points_per_day_before'),
+    /** Time from which `points_per_day_max` holds; 0 if it never changed. */
+    rulesFrom: integer('rules_from').notNull().default(0),
+    /** Number of past seasons that are kept; null for all. It holds for `default`, too. */
+    seasonsKept: integer('seasons_kept'),
+    /** Whether scores may be negative. It never changes. */
+    isSigned: integer('is_signed', { mode: 'boolean' }).notNull().default(false),
+    /** Decimals with which pages show scores. */
+    decimals: integer('decimals').notNull().default(0),
+    /** Rules of plays as JSON (`SessionRules`); null for a board that takes scores from game servers only. */
+    sessions: text('sessions', { mode: 'json' }).$type<SessionRules>(),
+    /** Maximum length of the data of an entry in bytes of JSON; null for a board without data. */
+    dataBytesMax: integer('data_bytes_max'),
+    /** Minimum of seconds between two posts of a player; null without one. */
+    secondsBetween: integer('seconds_between'),
+    /** The periods of a board whose period is `custom`, as JSON. They never change. */
+    schedule: text('schedule', { mode: 'json' }).$type<ScheduleRules>(),
+    /** Times of resets as JSON, in ascending order. The last one may be some seconds ahead. */
+    resets: text('resets', { mode: 'json' }).$type<readonly number[]>(),
+    /** Whether everyone may search its players by name. It holds for `default`, too. */
+    findsNames: integer('finds_names', { mode: 'boolean' }).notNull().default(false),
+    /** Number of shards of its next seasons; null for `LEADERBOARD_SHARDS`. */
+    shards: integer('shards'),
+    /** Beginning of the names of boards that a first post makes with the rules of this one; null if it makes none. */
+    makes: text('makes'),
+    /** Hash of the board's logo, whose bytes are in `board_logo`; null without a logo. */
+    logo: text('logo'),
+    createdAt: integer('created_at').notNull(),
+    /** Time at which 0.2.0 deleted the board. Its row then moves to `deleted_board`. */
+    deletedAt: integer('deleted_at'),
+  },
+  (table) => [index('board_by_makes').on(table.makes).where(sql`makes IS NOT NULL`)],
+);
+
+/** Boards that were deleted, until cron has erased their seasons. Their names may be in use again. */
+export const deletedBoard = sqliteTable(
+  'deleted_board',
+  {
+    /** Reference of the board. */
+    ref: text('ref').primaryKey(),
+    /** Its name. */
+    board: text('board').notNull(),
+    deletedAt: integer('deleted_at').notNull(),
+    /** Time until which an isolate may still post to it, because not all its shards were sealed; null if they were. */
+    openUntil: integer('open_until'),
+  },
+  (table) => [index('deleted_board_by_name').on(table.board), index('deleted_board_by_time').on(table.deletedAt)],
+);
 
 export const boardLogo = sqliteTable('board_logo', {
   board: text('board').primaryKey(),

@@ -6,6 +6,16 @@ import { season, seasonNotice } from './schema.ts';
 
 export type SeasonRow = typeof season.$inferSelect;
 
+/** The row of a season that begins to be used. */
+export function toNewSeason(name: string, shards: number, now: number, endsAt: number): typeof season.$inferInsert {
+  const { board, endsAt: periodEndsAt } = readSeason(name);
+  // The next season of a single shard is not prepared: a board that nobody uses any more costs nothing more.
+  const prepareAt = shards > 1 || board === '' ? preparationAt(name) : null;
+  const closeAt = endsAt === Number.MAX_SAFE_INTEGER ? null : endsAt;
+  const dueAt = endsAt === periodEndsAt ? (prepareAt ?? closeAt) : closeAt;
+  return { season: name, board, endsAt, shards, createdAt: now, dueAt };
+}
+
 export function createSeasonStore(directory: D1Database) {
   const db = drizzle(directory);
   return {
@@ -13,12 +23,11 @@ export function createSeasonStore(directory: D1Database) {
       return (await db.select().from(season).where(eq(season.season, name)).get()) ?? null;
     },
 
-    async ensure(name: string, shards: number, now: number): Promise<SeasonRow> {
-      const { board, endsAt } = readSeason(name);
-      const dueAt = preparationAt(name);
+    /** @param endsAt end of the season, if it is a reset before the end of its period */
+    async ensure(name: string, shards: number, now: number, endsAt = readSeason(name).endsAt): Promise<SeasonRow> {
       await db
         .insert(season)
-        .values({ season: name, board, endsAt, shards, createdAt: now, dueAt })
+        .values(toNewSeason(name, shards, now, endsAt))
         .onConflictDoNothing();
       return (await db.select().from(season).where(eq(season.season, name)).get()) as SeasonRow;
     },
@@ -27,9 +36,9 @@ export function createSeasonStore(directory: D1Database) {
      * Lists the seasons of a board, newest first.
      * @param before name of the season before which the page begins; null for the first page.
      */
-    async list(board: string, before: string | null, limit: number): Promise<SeasonRow[]> {
+    async list(ref: string, before: string | null, limit: number): Promise<SeasonRow[]> {
       const older = before === null ? undefined : lt(season.season, before);
-      const filter = and(eq(season.board, board), older);
+      const filter = and(eq(season.board, ref), older);
       return db.select().from(season).where(filter).orderBy(desc(season.season)).limit(limit);
     },
 
@@ -74,12 +83,14 @@ export function createSeasonStore(directory: D1Database) {
       return db.select().from(season).where(isNotNull(season.without)).orderBy(desc(season.season)).limit(limit);
     },
 
+    /** Lists the current seasons with several shards. A shard that is alone counts its players itself. */
     async listCurrent(now: number): Promise<SeasonRow[]> {
-      return db.select().from(season).where(gt(season.endsAt, now)).orderBy(asc(season.season));
+      const isSharded = and(gt(season.endsAt, now), gt(season.shards, 1));
+      return db.select().from(season).where(isSharded).orderBy(asc(season.season));
     },
 
-    async listAll(board: string): Promise<SeasonRow[]> {
-      return db.select().from(season).where(eq(season.board, board)).orderBy(desc(season.season));
+    async listAll(ref: string): Promise<SeasonRow[]> {
+      return db.select().from(season).where(eq(season.board, ref)).orderBy(desc(season.season));
     },
 
     async remove(name: string): Promise<void> {

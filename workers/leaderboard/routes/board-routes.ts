@@ -15,42 +15,52 @@ import {
 } from '../../shared/json/json-api.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
+import { deleteBoard } from '../boards/board-deletion.ts';
 import {
   type Board,
   DEFAULT_BOARD,
   findBoard,
   forgetBoard,
   RULES_AFTER_MS,
+  shardsOf,
   toBoard,
   toDefaultRow,
 } from '../boards/boards.ts';
 import {
   boardParamsSchema,
+  boardPrefixSchema,
   boardRulesSchema,
   boardSchema,
   defaultBoardSchema,
   logoPath,
   sessionRulesSchema,
 } from '../contract.ts';
+import type { ScheduleRules } from '../domain/schedule.ts';
 import type { SessionRules } from '../domain/session-rules.ts';
 import { type BoardRow, createBoardStore, FIXED_RULES } from '../records/board-store.ts';
+import { createDeletedBoardStore } from '../records/deleted-board-store.ts';
+import type { scheduleSchema } from '../schedule-contract.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
 import { type LeaderboardError, toProblem } from './errors.ts';
 import { boardOf } from './mounts.ts';
 
-/** Maximum number of boards. It limits the number of objects, because each board has a season of many objects per period. */
-const BOARDS_MAX = 100;
+/** Maximum number of boards with several shards: cron asks the season of each for its players every hour. */
+const SHARDED_BOARDS_MAX = 100;
 
 const ROUTE = { ...OPERATOR, path: '/v1/boards/{board}' as const };
 
-export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
+const boardsQuerySchema = pageQuerySchema.extend({
+  prefix: boardPrefixSchema.optional().openapi({ description: 'Only boards whose names begin with it' }),
+});
+
+function addBoardList(api: OpenAPIHono<JsonApiEnv>): void {
   const list = createRoute({
     ...PUBLIC,
     method: 'get',
     path: '/v1/boards',
     operationId: 'listBoards',
     summary: 'The public boards beside `default`. Operators also see the others',
-    request: { query: pageQuerySchema },
+    request: { query: boardsQuerySchema },
     responses: { 200: jsonContent(pageSchema(boardSchema), 'A page of boards'), ...problemResponses(400, 401, 403) },
   });
   api.openapi(list, async (c) => {
@@ -58,13 +68,24 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     const caller = isOperator ? await requireOperator(c) : ok(null);
     if (!caller.ok) return sendProblem(c, caller.error);
     const store = createBoardStore(c.env.DIRECTORY);
-    return sendPage(c, c.req.valid('query'), {
-      read: (after, limit) => store.list(after, limit, !isOperator),
+    const query = c.req.valid('query');
+    const filter = { prefix: query.prefix ?? '', isPublicOnly: !isOperator };
+    return sendPage(c, query, {
+      read: (after, limit) => store.list(after, limit, filter),
       keyOf: (row) => row.board,
-      toItem: (row) => toBoardJson(toBoard(row), row.createdAt),
+      toItem: (row) => toBoardJson(c.env, toBoard(row), row.createdAt),
     });
   });
+}
 
+/** Whether rules are those of the board `default`. */
+function isDefault(env: Env, rules: object): boolean {
+  const fixed: Record<string, unknown> = toBoardJson(env, DEFAULT_BOARD, null);
+  return Object.entries(rules).every(([name, value]) => value === fixed[name]);
+}
+
+export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
+  addBoardList(api);
   const putDefault = createRoute({
     ...OPERATOR,
     method: 'put',
@@ -76,14 +97,17 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     responses: { 200: jsonContent(boardSchema, 'The board'), ...problemResponses(400, 401, 403, 409) },
   });
   api.openapi(putDefault, async (c) => {
-    const { title, seasons_kept: seasonsKept = null, ...rules } = c.req.valid('json');
-    const { board, ...fixed } = toBoardJson(DEFAULT_BOARD, null);
-    const isSame = Object.entries(rules).every(([name, value]) => value === fixed[name as keyof typeof fixed]);
-    if (!isSame) return sendProblem(c, toProblem({ kind: 'default_rules_fixed' }));
+    const { title, seasons_kept: seasonsKept = null, find_by_name: findsNames, ...rules } = c.req.valid('json');
+    const { board } = DEFAULT_BOARD;
+    if (!isDefault(c.env, rules)) return sendProblem(c, toProblem({ kind: 'default_rules_fixed' }));
     const now = createClock(c.env)();
-    const row = await createBoardStore(c.env.DIRECTORY).put(toDefaultRow(title, seasonsKept, now), now, now);
+    const row = await createBoardStore(c.env.DIRECTORY).put(
+      toDefaultRow(title, { seasonsKept, findsNames: findsNames ?? false }, now),
+      now,
+      now,
+    );
     await recordAudit(c, 'board.put', { type: 'board', id: board }, toAuditDetails(row));
-    return c.json(toBoardJson(toBoard(row), null), 200);
+    return c.json(toBoardJson(c.env, toBoard(row), null), 200);
   });
 
   const put = createRoute({
@@ -100,7 +124,7 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
     forgetBoard(board);
     if (!written.ok) return sendProblem(c, toProblem(written.error));
     await recordAudit(c, 'board.put', { type: 'board', id: board }, toAuditDetails(written.value));
-    return c.json(toBoardJson(toBoard(written.value), written.value.createdAt), 200);
+    return c.json(toBoardJson(c.env, toBoard(written.value), written.value.createdAt), 200);
   });
 
   const get = createRoute({
@@ -115,27 +139,30 @@ export function addBoards(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(get, async (c) => {
     const { board: name } = c.req.valid('param');
     const row = await createBoardStore(c.env.DIRECTORY).find(name);
-    if (name === DEFAULT_BOARD.board) return c.json(toBoardJson(row ? toBoard(row) : DEFAULT_BOARD, null), 200);
+    if (name === DEFAULT_BOARD.board) return c.json(toBoardJson(c.env, row ? toBoard(row) : DEFAULT_BOARD, null), 200);
     if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
-    return c.json(toBoardJson(toBoard(row), row.createdAt), 200);
+    return c.json(toBoardJson(c.env, toBoard(row), row.createdAt), 200);
   });
+  addBoardDeletion(api);
+}
 
+function addBoardDeletion(api: OpenAPIHono<JsonApiEnv>): void {
   const remove = createRoute({
     ...ROUTE,
     method: 'delete',
     operationId: 'deleteBoard',
-    summary: 'Delete a board with all its seasons permanently. Cron erases them after a minute',
+    summary:
+      'Delete a board with all its seasons permanently. Its name is free at once. Cron erases the seasons after a minute',
     request: { params: boardParamsSchema },
     responses: { 204: { description: 'Deleted' }, ...problemResponses(400, 401, 403, 404, 409) },
   });
   api.openapi(remove, async (c) => {
     const { board: name } = c.req.valid('param');
     if (name === DEFAULT_BOARD.board) return sendProblem(c, toProblem({ kind: 'default_not_deletable' }));
-    const store = createBoardStore(c.env.DIRECTORY);
-    if ((await store.find(name)) === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
+    const row = await createBoardStore(c.env.DIRECTORY).find(name);
+    if (row === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board: name }));
     await recordAudit(c, 'board.delete', { type: 'board', id: name });
-    await store.markDeleted(name, createClock(c.env)());
-    forgetBoard(name);
+    await deleteBoard(c.env, row, createClock(c.env)());
     return c.body(null, 204);
   });
 }
@@ -163,6 +190,23 @@ const toSessionRulesJson = (rules: SessionRules): z.infer<typeof sessionRulesSch
   judged: rules.isJudged,
 });
 
+const toSchedule = (schedule: z.infer<typeof scheduleSchema> | null): ScheduleRules | null =>
+  schedule && {
+    every: schedule.every,
+    unit: schedule.unit,
+    startsAt: Date.parse(schedule.starts_at),
+    timeZone: schedule.time_zone,
+    endsAt: schedule.ends_at === null ? null : Date.parse(schedule.ends_at),
+  };
+
+const toScheduleJson = ({ every, unit, startsAt, timeZone, endsAt }: ScheduleRules) => ({
+  every,
+  unit,
+  starts_at: new Date(startsAt).toISOString(),
+  time_zone: timeZone,
+  ends_at: endsAt === null ? null : new Date(endsAt).toISOString(),
+});
+
 /** The row of a board that is created now. Its limits hold from the start. */
 function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, createdAt: number): BoardRow {
   const { title, sort, operator, period, decimals, max_points_per_day: pointsPerDayMax } = rules;
@@ -177,8 +221,13 @@ function toNewRow(board: string, rules: z.infer<typeof boardRulesSchema>, create
     // Shards keep the newest rules only, and know those of a board without a limit by its name.
     rulesFrom: pointsPerDayMax === null ? 0 : createdAt,
     seasonsKept: rules.seasons_kept,
+    findsNames: rules.find_by_name,
     secondsBetween: rules.seconds_between_posts,
     dataBytesMax: rules.max_data_bytes,
+    schedule: toSchedule(rules.schedule),
+    resets: null,
+    shards: rules.shards ?? 1,
+    makes: rules.makes_boards,
     sessions:
       rules.sessions === 'required' ? toSessionRules(rules.session_rules ?? sessionRulesSchema.parse({})) : null,
     logo: null,
@@ -195,12 +244,20 @@ async function putBoard(
   const wanted = toNewRow(board, rules, createClock(env)());
   if (wanted.pointsPerDayMax !== null && (wanted.operator !== 'sum' || wanted.isSigned))
     return err({ kind: 'no_sum_to_limit' });
+  const { schedule } = wanted;
+  const isFuture = schedule === null || schedule.endsAt === null || schedule.endsAt > schedule.startsAt;
+  if ((wanted.period === 'custom') !== (schedule !== null) || !isFuture) return err({ kind: 'schedule_mismatch' });
   const store = createBoardStore(env.DIRECTORY);
-  const isFull = (await store.find(wanted.board)) === null && (await store.count()) >= BOARDS_MAX;
-  if (isFull) return err({ kind: 'too_many_boards', boardsMax: BOARDS_MAX });
-  const written = await store.put(wanted, wanted.createdAt, wanted.createdAt + RULES_AFTER_MS);
+  const known = await store.find(wanted.board);
+  if (known === null && (await createDeletedBoardStore(env.DIRECTORY).isOneOpen(board, wanted.createdAt)))
+    return err({ kind: 'board_being_deleted' });
+  const row = known !== null && rules.shards === undefined ? { ...wanted, shards: known.shards } : wanted;
+  const isNewlySharded = row.shards !== 1 && (known === null || known.shards === 1);
+  if (isNewlySharded && (await store.countSharded()) >= SHARDED_BOARDS_MAX)
+    return err({ kind: 'too_many_boards', boardsMax: SHARDED_BOARDS_MAX });
+  const written = await store.put(row, wanted.createdAt, wanted.createdAt + RULES_AFTER_MS);
   if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
-  const isSame = FIXED_RULES.every((name) => written[name] === wanted[name]);
+  const isSame = FIXED_RULES.every((name) => JSON.stringify(written[name]) === JSON.stringify(wanted[name]));
   return isSame ? ok(written) : err({ kind: 'board_rules_fixed' });
 }
 
@@ -213,12 +270,13 @@ export async function admitReader(c: Context<JsonApiEnv>, next: Next) {
   return caller.ok ? next() : sendProblem(c, caller.error);
 }
 
-const toBoardJson = (board: Board, createdAt: number | null) => ({
+const toBoardJson = (env: Env, board: Board, createdAt: number | null) => ({
   board: board.board,
   title: board.title,
   sort: board.sort,
   operator: board.operator,
   period: board.period,
+  schedule: board.schedule == null ? null : toScheduleJson(board.schedule.rules),
   public: board.isPublic,
   max_points_per_post: board.pointsMax,
   max_points_per_day: board.pointsPerDayMax,
@@ -230,6 +288,9 @@ const toBoardJson = (board: Board, createdAt: number | null) => ({
   max_data_bytes: board.dataBytesMax,
   sessions: board.sessions === null ? ('off' as const) : ('required' as const),
   session_rules: board.sessions === null ? null : toSessionRulesJson(board.sessions),
+  find_by_name: board.findsNames,
+  shards: shardsOf(env, board),
+  makes_boards: board.makes,
   logo: board.logo === null ? null : logoPath(board.board, board.logo),
   created_at: createdAt === null ? null : new Date(createdAt).toISOString(),
 });

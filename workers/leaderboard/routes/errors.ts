@@ -12,6 +12,8 @@ export type LeaderboardError =
         | 'default_rules_fixed'
         | 'default_not_deletable'
         | 'session_rules_without_sessions'
+        | 'names_not_searched'
+        | 'schedule_mismatch'
         | 'board_being_deleted';
     }
   | { readonly kind: 'bad_logo' | 'private_url' | 'unknown_player' | 'unknown_erasure' }
@@ -35,18 +37,24 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(
         409,
         error.kind,
-        'Sort, operator, period and sign of a board cannot change. Create another board.',
+        'Sort, operator, period, schedule and sign of a board cannot change. Create another board.',
       );
     case 'default_rules_fixed':
       return problem(409, 'board_rules_fixed', 'Of the board default, only the title and the logo can change.');
     case 'default_not_deletable':
       return problem(409, 'board_rules_fixed', 'The board default cannot be deleted.');
     case 'no_sum_to_limit':
-      return problem(400, 'invalid_request', 'max_points_per_day needs the operator sum, without negative points.');
+    case 'schedule_mismatch':
+    case 'session_rules_without_sessions':
+      return toRuleProblem(error.kind);
     case 'too_many_boards':
-      return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards.`);
+      return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards with several shards.`);
     case 'board_being_deleted':
-      return problem(409, error.kind, 'The board of this name is being deleted. Retry in some minutes.');
+      return problem(
+        409,
+        error.kind,
+        'A shard of the deleted board of this name does not answer. Retry in ten seconds.',
+      );
     case 'no_webhook':
       return problem(404, error.kind, `Board ${error.board} has no webhook.`);
     case 'no_logo':
@@ -59,24 +67,16 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(400, 'invalid_request', 'The board cannot have such points or scores.');
     case 'too_many_points':
       return problem(400, 'invalid_request', `points exceed ${error.pointsMax}, the limit of the board.`);
-    case 'points_per_day_exceeded': {
-      const { pointsMax, pointsLeft } = error;
-      return problem(409, error.kind, `A player gets ${pointsMax} points per day (UTC). ${pointsLeft} are left today.`);
-    }
-    case 'session_rules_without_sessions':
-      return problem(400, 'invalid_request', 'session_rules need sessions: required.');
+    case 'points_per_day_exceeded':
     case 'posted_too_soon':
-      return problem(
-        409,
-        error.kind,
-        `The player posted a moment ago. Post again in ${Math.ceil(error.waitMs / 1000)} s.`,
-      );
+    case 'board_busy':
     case 'plays_overlap':
-      return problem(409, error.kind, 'The play began before the last result of the player.');
     case 'too_much_data':
-      return error.bytesMax === null
-        ? problem(400, 'invalid_request', 'The board keeps no data.')
-        : problem(400, 'invalid_request', `data has more than ${error.bytesMax} bytes of JSON.`);
+      return toRefusal(error);
+    case 'names_not_searched':
+      return problem(409, error.kind, 'The board does not let everyone search its players by name.');
+    case 'no_season':
+      return problem(409, error.kind, 'The first season of the board has not begun, or its last one is over.');
     case 'unknown_player':
       return problem(404, error.kind, 'The player has no score in this season.');
     case 'unavailable':
@@ -87,5 +87,57 @@ export function toProblem(error: LeaderboardError): Problem {
       return problem(409, error.kind, `The month ${error.season} is not over.`);
     case 'unknown_erasure':
       return problem(404, error.kind, 'The board has no erasure of this id.');
+  }
+}
+
+type Refusal = Extract<
+  WriteError,
+  { kind: 'points_per_day_exceeded' | 'posted_too_soon' | 'board_busy' | 'plays_overlap' | 'too_much_data' }
+>;
+
+/** The problem of a post that a rule of its board refuses. */
+function toRefusal(error: Refusal): Problem {
+  switch (error.kind) {
+    case 'points_per_day_exceeded': {
+      const { pointsMax, pointsLeft } = error;
+      return problem(409, error.kind, `A player gets ${pointsMax} points per day (UTC). ${pointsLeft} are left today.`);
+    }
+    case 'posted_too_soon':
+      return problem(
+        409,
+        error.kind,
+        `The player posted a moment ago. Post again in ${Math.ceil(error.waitMs / 1000)} s.`,
+      );
+    case 'board_busy':
+      return problem(
+        429,
+        error.kind,
+        'The board has one shard, which takes no more posts now. Nothing was counted. Retry.',
+        {
+          retryAfterSeconds: Math.max(1, Math.ceil(error.waitMs / 1000)),
+        },
+      );
+    case 'plays_overlap':
+      return problem(409, error.kind, 'The play began before the last result of the player.');
+    case 'too_much_data':
+      return error.bytesMax === null
+        ? problem(400, 'invalid_request', 'The board keeps no data.')
+        : problem(400, 'invalid_request', `data has more than ${error.bytesMax} bytes of JSON.`);
+  }
+}
+
+/** The problem of rules of a board that do not go together. */
+function toRuleProblem(kind: 'no_sum_to_limit' | 'schedule_mismatch' | 'session_rules_without_sessions'): Problem {
+  switch (kind) {
+    case 'no_sum_to_limit':
+      return problem(400, 'invalid_request', 'max_points_per_day needs the operator sum, without negative points.');
+    case 'schedule_mismatch':
+      return problem(
+        400,
+        'invalid_request',
+        'The period custom needs a schedule, which ends after its start. Others have none.',
+      );
+    case 'session_rules_without_sessions':
+      return problem(400, 'invalid_request', 'session_rules need sessions: required.');
   }
 }

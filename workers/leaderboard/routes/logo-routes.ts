@@ -17,6 +17,7 @@ import { DEFAULT_BOARD, findBoard, forgetBoard, toDefaultRow } from '../boards/b
 import { boardNameSchema, boardParamsSchema, logoPath } from '../contract.ts';
 import { LOGO_BYTES_MAX, readLogoType } from '../domain/board-logo.ts';
 import { createBoardStore } from '../records/board-store.ts';
+import { createLogoStore } from '../records/logo-store.ts';
 import { OPERATOR, PUBLIC } from './callers.ts';
 import { toProblem } from './errors.ts';
 
@@ -48,8 +49,8 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
       .toString('hex')
       .slice(0, 16);
     const store = createBoardStore(c.env.DIRECTORY);
-    if (board === DEFAULT_BOARD.board) await store.add(toDefaultRow(found.title, null, createClock(c.env)()));
-    await store.putLogo({ board, hash, type, image });
+    if (board === DEFAULT_BOARD.board) await store.add(toDefaultRow(found.title, {}, createClock(c.env)()));
+    await createLogoStore(c.env.DIRECTORY).putLogo({ board, hash, type, image });
     forgetBoard(board);
     await recordAudit(c, 'board_logo.set', { type: 'board', id: board }, { hash });
     return c.json({ logo: logoPath(board, hash) }, 200);
@@ -66,7 +67,7 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(remove, async (c) => {
     const { board } = c.req.valid('param');
     if ((await findBoard(c.env, board)) === null) return sendProblem(c, toProblem({ kind: 'unknown_board', board }));
-    await createBoardStore(c.env.DIRECTORY).removeLogo(board);
+    await createLogoStore(c.env.DIRECTORY).removeLogo(board);
     forgetBoard(board);
     await recordAudit(c, 'board_logo.delete', { type: 'board', id: board });
     return c.body(null, 204);
@@ -98,7 +99,7 @@ export function addLogos(api: OpenAPIHono<JsonApiEnv>): void {
   api.openapi(get, async (c) => {
     const { board, hash } = c.req.valid('param');
     const found = await findBoard(c.env, board);
-    const logo = found && (await createBoardStore(c.env.DIRECTORY).findLogo(board, hash));
+    const logo = found && (await createLogoStore(c.env.DIRECTORY).findLogo(board, hash));
     if (!found || !logo) return sendProblem(c, toProblem({ kind: 'no_logo', board }));
     return unchecked(
       new Response(new Uint8Array(logo.image), {

@@ -1,7 +1,8 @@
 /** `POST …/scores` and its batch, for game servers with the scope `scores:write`. No other route adds to scores. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { requireScope, toActor } from '../../identity/index.ts';
+import { recordAudit } from '../../shared/audit/audit.ts';
 import {
   admitToRoute,
   type JsonApiEnv,
@@ -14,7 +15,10 @@ import {
   toValidationProblem,
 } from '../../shared/json/json-api.ts';
 import { type Problem, toProblemBody } from '../../shared/json/problem.ts';
+import { err } from '../../shared/pure/result.ts';
+import { createClock } from '../../shared/settings/clock.ts';
 import { DEFAULT_BOARD } from '../boards/boards.ts';
+import { makeBoard } from '../boards/made-boards.ts';
 import {
   BATCH_BODY_BYTES_MAX,
   batchSchemaOf,
@@ -22,6 +26,7 @@ import {
   scoredSchema,
   type UpdateJson,
 } from '../contract.ts';
+import { fillOpen } from '../domain/in-groups.ts';
 import { toRankJson } from '../domain/standings-json.ts';
 import { writeScores } from '../score-writer.ts';
 import type { SeasonUpdate, WriteResult, WrittenScore } from '../write-results.ts';
@@ -52,7 +57,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     },
   });
   api.openapi(single, async (c) => {
-    const [result] = await writeScores(c.env, [toUpdate(c.req.valid('json'))], boardOf(c), readRegion(c));
+    const [result] = await writePosts(c, [toUpdate(c.req.valid('json'))]);
     if (result === undefined) throw new Error('the shard returned no result for an update');
     return result.ok ? c.json(toScoredJson(result.value), 200) : sendProblem(c, toProblem(result.error));
   });
@@ -73,7 +78,7 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
   api.openapi(batch, async (c) => {
     const parsed = c.req.valid('json').updates.map((update) => mount.update.safeParse(update));
     const good = parsed.flatMap((each) => (each.success ? [toUpdate(each.data)] : []));
-    const written: WriteResult[] = await writeScores(c.env, good, boardOf(c), readRegion(c));
+    const written: WriteResult[] = await writePosts(c, good);
     let next = 0;
     const updates = c.req.valid('json').updates;
     const refuse = (place: number, problem: Problem): RefusedUpdate =>
@@ -87,6 +92,23 @@ export function addScores(api: OpenAPIHono<JsonApiEnv>, mount: Mount): void {
     return c.json({ results }, 200);
   });
 }
+
+/** Writes updates. If the board is unknown and the token may make boards, these are its first posts. */
+async function writePosts(c: Context<JsonApiEnv>, updates: readonly SeasonUpdate[]): Promise<WriteResult[]> {
+  const name = boardOf(c);
+  const write = (some: readonly SeasonUpdate[]) => writeScores(c.env, some, name, readRegion(c));
+  const written = await write(updates);
+  const isUnknown = (result: WriteResult) => !result.ok && result.error.kind === 'unknown_board';
+  if (name === undefined || !written.some(isUnknown) || !(await requireScope(c, 'boards:create')).ok) return written;
+  const made = await makeBoard(c.env, name, createClock(c.env)());
+  if (made === null) return written;
+  const refused = written.map((result) => (isUnknown(result) ? (made.ok ? null : UNAVAILABLE_NOW) : result));
+  if (made.ok) await recordAudit(c, 'board.put', { type: 'board', id: name }, { title: made.value.title });
+  return fillOpen<SeasonUpdate, WriteResult>(updates, refused, write);
+}
+
+/** The board of this name was deleted a moment ago, and a shard of it did not answer. A repeat succeeds in seconds. */
+const UNAVAILABLE_NOW: WriteResult = err({ kind: 'unavailable' });
 
 /** The ids of a refused update, for its result. The update may be invalid, so its members are checked. */
 function idsOf(update: unknown): { user_id?: string; event_id?: string } {

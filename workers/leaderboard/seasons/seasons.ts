@@ -2,9 +2,8 @@
 
 import { EVENT_RETENTION_MS, type SeasonAddress } from '../../../durable-objects/leaderboard/protocol.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { settingsOf } from '../../shared/settings/settings.ts';
-import { type Board, findBoard } from '../boards/boards.ts';
-import { previousSeason, readSeason, seasonAt, seasonNamed } from '../domain/season-name.ts';
+import { type Board, findBoard, shardsOf } from '../boards/boards.ts';
+import { endOfSeason, previousSeason, readSeason, seasonAt, seasonNamed } from '../domain/season-name.ts';
 import { createSeasonStore, type SeasonRow } from '../records/season-store.ts';
 
 export interface Season extends SeasonAddress, Readonly<Pick<SeasonRow, 'archive' | 'closedAt' | 'erasedAt'>> {
@@ -56,7 +55,7 @@ export async function findSeasonOf(
   const row =
     cached !== undefined && (isLasting || Math.abs(now - cached.at) < keptMs)
       ? cached.row
-      : await readRow(env, wanted, wanted === current, now);
+      : await readRow(env, wanted, wanted === current ? board : null, now);
   return row === null ? err({ kind: 'unknown_season', season: label ?? '' }) : ok(toSeason(row, now));
 }
 
@@ -69,7 +68,12 @@ export async function findOpenSeason(
   board: Board,
   label: string | undefined,
   now: number,
-): Promise<Result<Season, SeasonError | { readonly kind: 'season_sealed' }>> {
+): Promise<Result<Season, SeasonError | { readonly kind: 'season_sealed' | 'no_season' }>> {
+  // The first season of a schedule may be ahead, and the last one over.
+  if (label === undefined && board.schedule != null) {
+    const { startsAt, endsAt } = readSeason(seasonAt(now, board));
+    if (now < startsAt || now >= endsAt) return err({ kind: 'no_season' });
+  }
   const season = await findSeasonOf(env, board, label, now);
   if (season.ok) {
     const { closedAt, erasedAt } = season.value;
@@ -80,6 +84,8 @@ export async function findOpenSeason(
   return name !== null && name < seasonAt(now, board) ? err({ kind: 'season_sealed' }) : season;
 }
 
+/** Maximum number of earlier seasons that are asked for an event. Days need three. */
+const PREVIOUS_MAX = 3;
 /** Time for which an isolate caches whether an earlier season exists. Until then, posts do not notice that it was created or erased. */
 const PREVIOUS_KNOWN_MS = 10_000;
 
@@ -91,8 +97,9 @@ export async function findPreviousSeasons(env: Env, board: Board, season: Season
   const seasons: Season[] = [];
   let name: string | null = season.state === 'current' ? season.season : null;
   // The start of a season is the end of the previous one.
-  while (name !== null && now - readSeason(name).startsAt <= EVENT_RETENTION_MS) {
-    name = previousSeason(name);
+  for (let asked = 0; asked < PREVIOUS_MAX; asked++) {
+    if (name === null || now - readSeason(name).startsAt > EVENT_RETENTION_MS) break;
+    name = previousSeason(name, board);
     if (name === null) break;
     const found = await findSeasonOf(env, board, readSeason(name).label, now, PREVIOUS_KNOWN_MS);
     if (found.ok && found.value.erasedAt === null) seasons.push(found.value);
@@ -100,9 +107,13 @@ export async function findPreviousSeasons(env: Env, board: Board, season: Season
   return seasons;
 }
 
-async function readRow(env: Env, name: string, isCurrent: boolean, now: number): Promise<SeasonRow | null> {
+/** Reads the row of a season. @param board the board of a current season, whose row is created; null for another one */
+async function readRow(env: Env, name: string, board: Board | null, now: number): Promise<SeasonRow | null> {
   const store = createSeasonStore(env.DIRECTORY);
-  const row = isCurrent ? await store.ensure(name, settingsOf(env).LEADERBOARD_SHARDS, now) : await store.find(name);
+  const row =
+    board === null
+      ? await store.find(name)
+      : await store.ensure(name, shardsOf(env, board), now, endOfSeason(name, board));
   if (known.size >= KNOWN_MAX) known.clear();
   known.set(name, { row, at: now });
   return row;

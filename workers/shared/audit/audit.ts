@@ -45,6 +45,7 @@ export const AUDIT_ACTIONS = [
   'audit.prune',
   'board.delete',
   'board.put',
+  'board.reset',
   'board_logo.delete',
   'board_logo.set',
   'board_result.accept',

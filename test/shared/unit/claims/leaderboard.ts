@@ -77,7 +77,10 @@ export const LEADERBOARD: PageClaims = {
     `A sealed shard stores its list in pages of ${count(SEALED_PAGE)} players`,
     `A view begins at most ${word(1_000 / numberOf(`${OBJECTS}/view/index.ts`, 'PULL_INTERVAL_MS'))} pulls a second for marks.`,
     `hourly while it changes, ${minutes(numberOf(`${OBJECTS}/shard/index.ts`, 'COPY_AFTER_MS')) === '1' ? 'a minute' : ''} after it is sealed`,
-    `A deployment has at most ${numberOf('workers/leaderboard/routes/board-routes.ts', 'BOARDS_MAX')} boards`,
+    `A deployment has at most ${numberOf('workers/leaderboard/routes/board-routes.ts', 'SHARDED_BOARDS_MAX')} boards with several shards`,
+    `One shard takes ${protocol('ONE_SHARD_POSTS_PER_SECOND')} posts a second, or ${count(protocol('ONE_SHARD_POSTS_PER_SECOND') * protocol('UPDATES_PER_POST'))} updates in batches, and ${count(SHARD_PLAYERS)} players.`,
+    `A board that refused posts in ${numberOf(`${OBJECTS}/domain/post-rate.ts`, 'BUSY_SECONDS_MAX')} seconds of an hour, or has ${count(protocol('ONE_SHARD_PLAYERS_MAX'))} players`,
+    `a batch counts as one for each ${protocol('UPDATES_PER_POST')} updates`,
     `Event ids are kept for ${hours(protocol('EVENT_RETENTION_MS'))} hours.`,
   ],
 };

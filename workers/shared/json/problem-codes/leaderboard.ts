@@ -10,10 +10,29 @@ export const LEADERBOARD_CODES = {
   },
   board_being_deleted: {
     statuses: [409],
-    meaning: 'The scores of a deleted board of this name are being erased.',
-    action: 'Retry in some minutes, or use another name.',
+    meaning: 'A shard of a deleted board of this name does not answer, so posts may still reach it.',
+    action: 'Retry in ten seconds, or use another name.',
   },
-  too_many_boards: { statuses: [409], meaning: 'There are as many boards as possible.', action: 'Delete a board.' },
+  names_not_searched: {
+    statuses: [409],
+    meaning: 'The board does not let everyone search its players by name.',
+    action: 'Set `find_by_name` of the board, or search as an operator.',
+  },
+  no_season: {
+    statuses: [409],
+    meaning: 'The first season of the board has not begun, or its last one is over. Nothing was counted.',
+    action: 'Post while the `schedule` of the board has a season.',
+  },
+  board_busy: {
+    statuses: [429],
+    meaning: 'The board has one shard, which takes no more posts now. Nothing was counted.',
+    action: 'Retry after `Retry-After`. For more posts a second, set `shards` of the board.',
+  },
+  too_many_boards: {
+    statuses: [409],
+    meaning: 'There are as many boards with several shards as possible.',
+    action: 'Set `shards` to 1, or delete a board.',
+  },
   no_webhook: { statuses: [404], meaning: 'The board has no webhook.', action: 'Set one with PUT.' },
   no_logo: {
     statuses: [404],

@@ -1,0 +1,2 @@
+ALTER TABLE `board` ADD `schedule` text;--> statement-breakpoint
+ALTER TABLE `board` ADD `resets` text;

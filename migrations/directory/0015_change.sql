@@ -1,0 +1,1 @@
+ALTER TABLE `board` ADD `finds_names` integer DEFAULT false NOT NULL;
