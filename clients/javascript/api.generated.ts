@@ -2239,9 +2239,19 @@ export interface MailTrace {
     detail: string;
     peer: string;
     message_id: string | null;
+    /** Address of the mailbox, in a search by `message_id` alone. */
+    mailbox?: string;
   }[];
   /** Whether the activity log of Email Routing was read. Mail that Email Routing refused is only in it, so without it "never offered" is not proven. */
-  routing_log: "read" | "not_configured" | "unavailable" | "not_for_people";
+  routing_log:
+    | "read"
+    | "not_configured"
+    | "unavailable"
+    | "not_for_people"
+    | "not_asked";
+  next_cursor: string | null;
+  /** Mailboxes that did not answer a search by `message_id` alone. */
+  unreached: number;
 }
 
 /** The key for `PushManager.subscribe` (VAPID, RFC 8292), in base64url. */
@@ -9197,7 +9207,7 @@ export namespace V1 {
     export type RequestParams = {};
     export type RequestQuery = {
       /**
-       * An address hosted here. Operators must name it. A person's own mail is traced without it.
+       * An address hosted here. Operators must name it, or `message_id` alone. A person's own mail is traced without it.
        * @format email
        * @maxLength 320
        */
@@ -9214,6 +9224,11 @@ export namespace V1 {
        * @maxLength 998
        */
       message_id?: string;
+      /**
+       * Continues a search by `message_id` alone, which asks 50 mailboxes per request.
+       * @maxLength 200
+       */
+      cursor?: string;
     };
     export type RequestBody = never;
     export type RequestHeaders = {};

@@ -5,6 +5,7 @@ import type { UserPrincipal } from '../../../workers/identity/index.ts';
 import { registerAccount } from '../../../workers/mail/accounts/accounts.ts';
 import { openMailbox } from '../../../workers/mail/bindings/mailbox.ts';
 import { toSession } from '../../../workers/mail/jmap/objects/session.ts';
+import { storeUpload } from '../../../workers/mail/jmap/objects/uploads.ts';
 import { sendDue } from '../../../workers/mail/outbound/send-due.ts';
 import type { Sender } from '../../../workers/mail/outbound/submission/sender-address.ts';
 import { submitMessage } from '../../../workers/mail/outbound/submission/submit-message.ts';
@@ -56,6 +57,17 @@ function submit(bytes: number, ...to: string[]) {
 }
 
 const listKeys = async () => (await env.BLOBS.list({ prefix: `mail/${sender.userId}/sent/` })).objects.length;
+
+it('the loser of two equal submissions at once leaves no copy of an uploaded file', async () => {
+  const source = [Buffer.alloc(100_000, 1)];
+  const upload = value(await storeUpload(env, sender.userId, { contentType: 'image/png', sizeBytes: 100_000, source }));
+  const attachments = [{ attachment_id: upload.attachmentId }];
+  const request = { to: [{ email: 'bob@far.test' }], subject: 'once', body: 'hi', attachments };
+  const options = { idempotencyKey: 'once', requestJson: JSON.stringify(request) };
+  const both = await Promise.all([1, 2].map(() => submitMessage(env, sender, request, options)));
+  expect(new Set(both.map((outcome) => value(outcome).messageId)).size).toBe(1);
+  expect(await listKeys()).toBe(2);
+});
 
 describe('over 5 MiB, encoded', () => {
   it('a message to another server is refused before anything is stored, with the size that fits', async () => {

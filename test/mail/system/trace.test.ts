@@ -103,6 +103,15 @@ it('an operator finds four reasons: junk, quarantine, a refusal by Email Routing
   });
 
   expect(await awaitStep(`address=${ann.email}&message_id=plain@far.test`)).toMatchObject({ result: 'inbox' });
+  // Without an address, an operator finds a message in whichever mailbox it is.
+  const anywhere = await trace('message_id=plain@far.test');
+  expect(anywhere).toMatchObject({
+    steps: [{ result: 'inbox', mailbox: ann.email, peer: '@far.test' }],
+    routing_log: 'not_asked',
+    next_cursor: null,
+    unreached: 0,
+  });
+  expect((await trace('message_id=other@far.test')).steps).toEqual([]);
   // Without a peer, an operator sees where mail came from, but not whose it is, and never what it says.
   const all = await trace(`address=${ann.email}`);
   expect(new Set(all.steps.map(({ peer }: { peer: string }) => peer))).toEqual(
@@ -118,6 +127,9 @@ it('a person traces own mail only, and an operator no erased person', async () =
   ]);
   const { steps, routing_log } = await trace(`address=${ann.email}`, bob.token);
   expect([steps, routing_log]).toEqual([[], 'not_for_people']);
+  const own = (await trace('message_id=plain@far.test', ann.token)).steps;
+  expect(own.filter(({ step }: { step: string }) => step === 'delivered')).toHaveLength(1);
+  expect((await trace('message_id=plain@far.test', bob.token)).steps).toEqual([]);
   const ask = async (query: string) => (await server.call('GET', `/v1/mail/trace?${query}`)).body.code;
   expect(await ask('')).toBe('invalid_request');
   expect(await ask('address=nobody@example.test')).toBe('not_found');

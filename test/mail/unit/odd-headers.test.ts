@@ -49,6 +49,18 @@ describe('an address', () => {
     ['"a(b"@x.test', [person('', 'a(b@x.test')]],
     ['ann@x.test (Ann B)', [person('Ann B', 'ann@x.test')]],
     ['undisclosed-recipient:@mailman;', []],
+    ['(Empty list)(start)Hidden recipients  :(nobody(that I know))  ;', []],
+    ['Pete(A nice \\) chap) <pete(his account)@x.test(his host)>', [person('Pete', 'pete@x.test')]],
+    [
+      'A Group(Some people)\r\n :Ed <ed@x.test>, John <j@x.test> (my dear friend); (the end of the group)',
+      [person('Ed', 'ed@x.test'), person('John', 'j@x.test')],
+    ],
+    ['ann@x.test (Ann (nested) B)', [person('Ann nested B', 'ann@x.test')]],
+    [
+      '"Group: (x" <ed@x.test>, "a, (b), c" <f@x.test>',
+      [person('Group: (x', 'ed@x.test'), person('a, (b), c', 'f@x.test')],
+    ],
+    ['ann@x.test (open', [person('open', 'ann@x.test')]],
     ['Group: Ed <ed@x.test>, @mailman;', [person('Ed', 'ed@x.test')]],
   ])('%j has no comment in it, and a group has only members with an address', (text, people) => {
     expect(parseAddressList(text)).toEqual(people);

@@ -7,7 +7,7 @@ import type { ParsedMessage } from '../../../durable-objects/mail/contract/deliv
 import { putBlobStream } from '../bindings/blobs.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { type OpenedMessage, openStored } from '../checks/opened-message.ts';
-import { createPutPart, storeParts, streamPieces, toPartKey } from '../inbound/process/delivery.ts';
+import { PartWriter, storeParts, streamPieces, toPartKey } from '../inbound/process/delivery.ts';
 import { type ParsedRaw, parseMessage } from '../mime/parse.ts';
 import { toStoredStructure } from '../mime/structure.ts';
 
@@ -36,7 +36,7 @@ export async function rebuildMailbox(env: Env, userId: string): Promise<RebuildR
       }
       const parsed = await parseMessage(message.bytes, message);
       const prefix = RAW_SUFFIX.test(rawKey) ? rawKey.replace(RAW_SUFFIX, '') : `${rawKey}.`;
-      const parts = await storeParts(parsed, prefix, createPutPart(env, []));
+      const parts = await storeParts(parsed, prefix, new PartWriter(env));
       const stored = { ...parts, structure: await toStoredStructure(message) };
       const whole = isSent ? await storeFiles(env, message, parsed, stored, prefix) : stored;
       const done = await mailbox.rebuildMessage(messageId, whole);

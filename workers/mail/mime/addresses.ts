@@ -9,7 +9,7 @@ import { normalizeWords } from '../domain/encoded-words.ts';
  */
 export function parseAddressList(value: string): MailAddress[] {
   return (
-    addressParser(tidyAddresses(normalizeWords(value)), { flatten: true })
+    addressParser(tidyAddresses(tidyComments(normalizeWords(value))), { flatten: true })
       .map((person) => ({ name: cleanLine(person.name), email: cleanLine(person.address ?? '').slice(0, 320) }))
       // Some servers write a group without members as `undisclosed-recipient:@mailman;`.
       .filter(({ name, email }) => name !== '' || !/^(?:@|$)/.test(email))
@@ -27,6 +27,40 @@ export const cleanLine = (text: string): string =>
 /** Splits a list into pieces: quoted strings, comments, addresses in angle brackets, and the text between them. */
 const PIECES = /"(?:[^"\\]|\\.)*"|\((?:[^()\\]|\\.)*\)|<((?:[^<>"(]|\((?:[^()\\]|\\.)*\))*)>|[^"(<]+/gs;
 const COMMENTS = /\((?:[^()\\]|\\.)*\)/gs;
+
+/**
+ * Removes comments that stand alone between commas, colons and semicolons, such as one after a group (RFC 5322 §3.4). Other comments lose
+ * the comments in them and their escapes, which postal-mime does not know.
+ */
+function tidyComments(text: string): string {
+  if (!text.includes('(')) return text;
+  const parts: string[] = [];
+  let part = '';
+  let depth = 0;
+  let isQuoted = false;
+  let isAlone = true;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (char === '\\' && (isQuoted || depth > 0)) {
+      const escaped = text.charAt(at + 1);
+      part += depth === 0 ? char + escaped : escaped.replace(/[()\\]/, '');
+      at += 1;
+    } else if (depth > 0 || (char === '(' && !isQuoted)) {
+      if (char === '(') depth += 1;
+      if (depth === 1 || (char !== '(' && char !== ')')) part += char;
+      if (char === ')') depth -= 1;
+    } else if (/[,:;]/.test(char) && !isQuoted) {
+      parts.push(isAlone ? '' : part, char);
+      part = '';
+      isAlone = true;
+    } else {
+      if (char === '"') isQuoted = !isQuoted;
+      if (!/\s/.test(char)) isAlone = false;
+      part += char;
+    }
+  }
+  return depth > 0 ? text : [...parts, isAlone ? '' : part].join('');
+}
 
 /**
  * Removes routes (`<@relay:ann@x.test>`, RFC 5322 §4.4), comments in angle brackets, and blanks around the dots and the `@` of an

@@ -6,9 +6,11 @@
 import { OWNER_COLUMN, refuseIfLost } from '../../shared/collectors/owner-store.ts';
 import { boundDirectories } from '../../shared/stores/bindings.ts';
 import {
+  compareText,
   databaseOf,
   possibleDatabaseNumbersOf,
   possibleDatabasesOf,
+  readMerged,
   userDatabaseOf,
 } from '../../shared/stores/directories.ts';
 import { prepare, readAll, readFirst, statement } from '../../shared/stores/statement.ts';
@@ -149,3 +151,12 @@ export async function listSenders(env: Env, userId: string): Promise<string[]> {
   );
   return [...addresses, ...further];
 }
+
+/** Lists accounts of all databases by user id. @param after user id after which the page begins; empty for the first page. */
+export const listAllAccounts = (env: Env, after: string, limit: number): Promise<AccountRow[]> =>
+  readMerged(
+    env,
+    (database) => createAccountStore(database).listAccounts(after, limit),
+    (a, b) => compareText(a.userId, b.userId),
+    limit,
+  );

@@ -104,6 +104,7 @@ export type JobObstacle =
   | 'changed'
   | 'too_long'
   | 'too_large'
+  | 'encrypted'
   | PullDifference;
 
 /** What a pull could not bring over, of one version or name. */

@@ -30,6 +30,8 @@ interface Seal {
   key?: KeyObject;
   instance?: number;
   results?: string;
+  /** The tag `c=`; empty to leave it out. */
+  form?: string;
 }
 
 /** Puts an ARC set on top of a header, as Email Routing does. */
@@ -52,7 +54,7 @@ function seal(
     header.filter((field) => field.startsWith(`${name}: `)).slice(-1),
   );
   const bodyHash = createHash('sha256').update(BODY).digest('base64');
-  const open = `ARC-Message-Signature: i=${instance}; ${tags}; c=relaxed/relaxed; h=Subject:From:Date:To; t=1795300000; bh=${bodyHash}; b=`;
+  const open = `ARC-Message-Signature: i=${instance}; ${tags}; ${set.form ?? 'c=relaxed/relaxed; '}h=Subject:From:Date:To; t=1795300000; bh=${bodyHash}; b=`;
   const message = open + toSignature([...signed, open]);
   const older = ['ARC-Authentication-Results', 'ARC-Message-Signature', 'ARC-Seal'].flatMap((name) =>
     header.filter((field) => field.startsWith(`${name}: i=1;`)),
@@ -88,6 +90,10 @@ describe('the client that Email Routing sealed is believed', () => {
       results: 'evil.test; arc=none smtp.remote-ip=198.51.100.1',
     });
     expect(await read(seal(forwarded, { instance: 2 }))).toMatchObject({ clientIp: '192.0.2.25' });
+  });
+
+  test('also if the seal does not say its form, and is in relaxed form, as its makers sign', async () => {
+    expect(await read(seal(MAIL, { form: '' }))).toMatchObject({ clientIp: '192.0.2.25' });
   });
 
   test('so SPF and DMARC are decided', async () => {

@@ -5,7 +5,7 @@
 import type { HeaderField } from '../../mime/mime-tree.ts';
 import { unfold } from '../../mime/mime-tree.ts';
 import type { ArcVerdict } from '../verdicts.ts';
-import { toCanonicalField } from './canonical-form.ts';
+import { type Canonicalization, toCanonicalField } from './canonical-form.ts';
 import { checkSignature, isDomain, readSignatureTags, type SignedMessage } from './dkim.ts';
 import { type KeyRing, toUnsignedField, verifySignature } from './signature.ts';
 import { parseTagList } from './tag-list.ts';
@@ -59,8 +59,13 @@ async function verifyNewestSignature(
   const tags = readSignatureTags(set.signature.value, { isArc: true });
   if (!tags.ok) return failed(`message signature: ${tags.error.reason}`);
   if (tags.value.names.includes('arc-seal')) return failed('the message signature covers a seal');
-  const checked = await checkSignature(set.signature, tags.value, message, keys, now);
+  const check = (headerForm: Canonicalization) =>
+    checkSignature(set.signature, { ...tags.value, headerForm }, message, keys, now);
+  const checked = await check(tags.value.headerForm);
   if (checked.ok) return null;
+  // RFC 8617 §4.1.2 takes the simple form of DKIM as the default, but makers of chains sign in relaxed form and may leave `c=` out.
+  const isFormGiven = parseTagList(set.signature.value)?.has('c') ?? true;
+  if (!isFormGiven && (await check('relaxed')).ok) return null;
   const result = checked.error.result === 'temperror' ? 'temperror' : 'fail';
   return { result, reason: `message signature: ${checked.error.reason}` };
 }

@@ -11,7 +11,7 @@ import type {
   StoreMessageInput,
 } from '../../../../durable-objects/mail/contract/delivered-message.ts';
 import type { Result } from '../../../shared/pure/result.ts';
-import { deleteBlobs, putBlob, userPrefix } from '../../bindings/blobs.ts';
+import { deleteBlobs, putBlob, putBlobStream, userPrefix } from '../../bindings/blobs.ts';
 import { openMailbox } from '../../bindings/mailbox.ts';
 import { decodeCut, type OpenedMessage, type RawReader } from '../../checks/opened-message.ts';
 import { HIDDEN_RECIPIENT } from '../../domain/written-fields.ts';
@@ -74,10 +74,9 @@ export async function putDelivery(
   const parsed = withHiddenRecipient(read, isMasked === true ? (rest.deliveredTo ?? null) : null);
   const rawKey = givenRawKey ?? toRawKey(userId, delivery.deliveryKey);
   const prefix = toDeliveryPrefix(userId, delivery.deliveryKey);
-  const written: string[] = [];
-  const put = createPutPart(env, written);
-  if (givenRawKey === undefined) await put(rawKey, message.bytes);
-  const stored = { ...(await storeParts(parsed, prefix, put)), structure: await toStoredStructure(message) };
+  const parts = new PartWriter(env);
+  if (givenRawKey === undefined) await parts.put(rawKey, message.bytes);
+  const stored = { ...(await storeParts(parsed, prefix, parts)), structure: await toStoredStructure(message) };
   const input = {
     ...rest,
     rawKey,
@@ -85,7 +84,7 @@ export async function putDelivery(
     sizeBytes: message.sizeBytes,
     parsed: bcc ? { ...stored, bcc } : stored,
   };
-  return { input, written };
+  return { input, written: parts.written };
 }
 
 /** @param email the masked address that received the message, or null. */
@@ -98,15 +97,30 @@ function withHiddenRecipient(parsed: ParsedRaw, email: string | null): ParsedRaw
   };
 }
 
-/** Stores a file or text of a message that is not a range of its raw bytes. */
-export type PutPart = (key: string, bytes: Uint8Array | string) => Promise<void>;
+/** Stores files and texts of a message as objects of their own. */
+export class PartWriter {
+  readonly #env: Env;
+  readonly #written: string[] = [];
 
-/** @param written receives every R2 key that may have been written. */
-export function createPutPart(env: Env, written: string[]): PutPart {
-  return async (key, bytes) => {
-    written.push(key);
-    await putBlob(env, key, bytes);
-  };
+  constructor(env: Env) {
+    this.#env = env;
+  }
+
+  /** Every R2 key that may have been written. */
+  get written(): readonly string[] {
+    return this.#written;
+  }
+
+  async put(key: string, bytes: Uint8Array | string): Promise<void> {
+    this.#written.push(key);
+    await putBlob(this.#env, key, bytes);
+  }
+
+  /** @param sizeBytes size of all pieces. */
+  async putStream(key: string, pieces: Parameters<typeof putBlobStream>[2], sizeBytes: number): Promise<void> {
+    this.#written.push(key);
+    await putBlobStream(this.#env, key, pieces, sizeBytes);
+  }
 }
 
 export async function* streamPieces(
@@ -133,18 +147,18 @@ export const toPartKey = (prefix: string, at: number): string => `${prefix}part-
  * Stores the texts that are too long for a row, and the files that are not a range of the raw message. Deterministic: the same
  * message gives the same keys.
  */
-export async function storeParts(parsed: ParsedRaw, prefix: string, put: PutPart): Promise<ParsedMessage> {
+export async function storeParts(parsed: ParsedRaw, prefix: string, parts: PartWriter): Promise<ParsedMessage> {
   const { text, html, attachments, isComplete: _, ...rest } = parsed;
   const storeText = async (value: string, name: string): Promise<StoredText> => {
     if (Buffer.byteLength(value) <= INLINE_TEXT_BYTES_MAX) return { value, r2Key: null };
-    await put(prefix + name, value);
+    await parts.put(prefix + name, value);
     return { value: value.slice(0, INLINE_TEXT_BYTES_MAX / 4), r2Key: prefix + name };
   };
   const stored: ParsedMessage['attachments'][number][] = [];
   for (const [at, { pieces, range, ...attachment }] of attachments.entries()) {
     const sizeBytes = pieces.reduce((sum, piece) => sum + ('cut' in piece ? piece.sizeBytes : piece.byteLength), 0);
     const r2Key = range ? null : toPartKey(prefix, at);
-    if (r2Key !== null) await put(r2Key, Buffer.concat(pieces.filter((piece) => !('cut' in piece))));
+    if (r2Key !== null) await parts.put(r2Key, Buffer.concat(pieces.filter((piece) => !('cut' in piece))));
     stored.push({ ...attachment, sizeBytes, r2Key, ...(range ? { range } : {}) });
   }
   return {

@@ -1,13 +1,13 @@
 /** Makes what a submission stores: the copy in Sent, and the outgoing raw message. */
 import { randomUUID } from 'node:crypto';
 import type { MailAddress, ParsedMessage } from '../../../../durable-objects/mail/contract/delivered-message.ts';
-import { getBlob, inLargePieces, putBlobStream } from '../../bindings/blobs.ts';
+import { getBlob, inLargePieces } from '../../bindings/blobs.ts';
 import { createBodyHasher } from '../../dkim/body-hash.ts';
 import { cleanFileName, makeNamesUnique } from '../../domain/attachment-name.ts';
 import { toAddress } from '../../domain/email-address.ts';
 import { type HeaderField, toHeaderFields } from '../../domain/written-fields.ts';
 import { storeRaw, storeRawBytes } from '../../inbound/accept/store-raw.ts';
-import { type PutPart, storeParts, toPartKey } from '../../inbound/process/delivery.ts';
+import { type PartWriter, storeParts, toPartKey } from '../../inbound/process/delivery.ts';
 import { cleanHtml, toPlainText } from '../../mime/clean-html.ts';
 import { type ComposedMessage, composeMessage, streamMessage } from '../compose-message.ts';
 import type { FoundFile } from './attached-files.ts';
@@ -89,11 +89,11 @@ export async function toSentCopy(
     now,
     names,
     prefix,
-    put,
+    parts,
     env,
   }: Making & {
     readonly prefix: string;
-    readonly put: PutPart;
+    readonly parts: PartWriter;
     readonly env: Env;
   },
 ): Promise<ParsedMessage> {
@@ -108,16 +108,16 @@ export async function toSentCopy(
       isComplete: true,
     },
     prefix,
-    put,
+    parts,
   );
   const attachments: ParsedMessage['attachments'][number][] = [];
   for (const [n, file] of files.entries()) {
     const r2Key = toPartKey(prefix, n);
-    if (file.bytes) await put(r2Key, file.bytes);
+    if (file.bytes) await parts.put(r2Key, file.bytes);
     else {
       const uploaded = await getBlob(env, file.r2Key);
       if (!uploaded) throw new Error('an uploaded file is missing in every location');
-      await putBlobStream(env, r2Key, inLargePieces(uploaded.body), file.sizeBytes);
+      await parts.putStream(r2Key, inLargePieces(uploaded.body), file.sizeBytes);
     }
     attachments.push({
       fileName: names[n] ?? file.fileName,

@@ -18,7 +18,7 @@ import { openMailbox } from '../../bindings/mailbox.ts';
 import { readTransportSettings } from '../../bindings/transport-settings.ts';
 import { toBase64Size } from '../../domain/base64-size.ts';
 import { type ValidRecipients, validateAddresses, validateFiles } from '../../domain/submission-policy.ts';
-import { createPutPart } from '../../inbound/process/delivery.ts';
+import { PartWriter } from '../../inbound/process/delivery.ts';
 import { toBadRequest } from '../../schemas/errors.ts';
 import type { ComposedMessage } from '../compose-message.ts';
 import { findFiles } from './attached-files.ts';
@@ -168,16 +168,14 @@ async function send(
   const settings = readTransportSettings(env);
   const prefix = `${userPrefix(sender.userId)}sent/${outboxId}/`;
   const rawKey = `${prefix}raw`;
-  const written: string[] = [];
-  const put = createPutPart(env, written);
+  const parts = new PartWriter(env);
   try {
-    const parsed = await toSentCopy(accepted.content, accepted, { ...making, prefix, put, env });
+    const parsed = await toSentCopy(accepted.content, accepted, { ...making, prefix, parts, env });
     const raw = await storeComposed(env, accepted.composed, rawKey, parsed);
-    written.push(rawKey);
     const holdUntil = decideHold(request.send_at, now, settings.holdMs);
     const submission = toSubmission(accepted, { rawKey, raw, parsed, holdUntil, limits: settings.sendLimits });
     const outcome = await submitWithShare(env, sender.userId, submission);
-    if (!outcome.ok || outcome.value.duplicate) await deleteBlobs(env, written);
+    if (!outcome.ok || outcome.value.duplicate) await deleteBlobs(env, [...parts.written, rawKey]);
     if (!outcome.ok) return outcome;
     if (!outcome.value.duplicate) {
       const hinted = hintOutbound(env, sender.userId, Math.max(0, holdUntil - now));
