@@ -76,6 +76,41 @@ it('a user with a policy deletes what the policy allows, and the rest is reporte
   expect((await owner.jobs.call('GET', `/${job.job_id}`)).body.state).toBe('done');
 });
 
+it('a pull writes what its user may write, and others see neither its source nor its secret', async () => {
+  const [owner, guest, third] = [await createUser(), await createUser(), await createUser()];
+  const source = await makeBucket(third);
+  await third.s3.send(new PutObjectCommand({ Bucket: source, Key: 'open/2', Body: 'x', Tagging: 'a=b' }));
+  const Bucket = `jobs-${crypto.randomUUID()}`;
+  await owner.s3.send(new CreateBucketCommand({ Bucket }));
+  const statements = [
+    {
+      Effect: 'Allow',
+      Principal: { AWS: guest.userId },
+      Action: 's3:ListBucketVersions',
+      Resource: `arn:aws:s3:::${Bucket}`,
+    },
+    {
+      Effect: 'Allow',
+      Principal: { AWS: guest.userId },
+      Action: 's3:PutObject',
+      Resource: `arn:aws:s3:::${Bucket}/open/*`,
+    },
+  ];
+  const Policy = JSON.stringify({ Version: '2012-10-17', Statement: statements });
+  await owner.s3.send(new PutBucketPolicyCommand({ Bucket, Policy }));
+  const { accessKeyId: access_key_id, secretAccessKey: secret_access_key } = third;
+  const address = { endpoint: server.url, bucket: source, access_key_id, secret_access_key };
+  const job = await guest.jobs.run({ kind: 'pull', bucket: Bucket, source: address });
+  expect([job.state, job.counts.versions_pulled, job.counts.denied]).toEqual(['done', 1, 2]);
+  expect(await namesIn(owner, Bucket)).toEqual(['open/1']);
+  expect(job.source).toEqual({ endpoint: server.url, bucket: source, prefix: '' });
+  const seen = await owner.jobs.call('GET', `/${job.job_id}`);
+  expect([seen.status, seen.body.source]).toEqual([200, null]);
+  expect(JSON.stringify([job, seen])).not.toContain(secret_access_key);
+  const refused = await third.jobs.call('POST', '', { kind: 'pull', bucket: Bucket, source: address });
+  expect([refused.status, refused.body.code]).toEqual([403, 'access_denied']);
+});
+
 it('a token does no more than its scopes', async () => {
   const owner = await createUser();
   const Bucket = await makeBucket(owner);

@@ -37,6 +37,8 @@ const STEP_MS_MAX = 20_000;
 /** A name's versions are planned together in memory. */
 const VERSIONS_PER_NAME_MAX = 20_000;
 const NAME_BYTES_MAX = 1024;
+/** Number of objects that the source does not have and a step finds at most. */
+const STRANGERS_PER_STEP = 100;
 /** Times that a name is planned again, because its newest version changed meanwhile. */
 const PLANS_MAX = 3;
 /** Number of steps in a row without an answer of the source, one a minute, after which the job fails. */
@@ -178,7 +180,8 @@ class Step {
   async #reportStrangers(end: string | null, known: ReadonlySet<string>): Promise<void> {
     const { context, bucket, job } = this.#scene;
     const from = this.#cursor.after === '' ? job.order.prefix : nameAfter(this.#nameOf(this.#cursor.after));
-    const page = await listObjects(context, { bucket, prefix: job.order.prefix, delimiter: '', from, limit: 1_000 });
+    const limit = known.size + STRANGERS_PER_STEP;
+    const page = await listObjects(context, { bucket, prefix: job.order.prefix, delimiter: '', from, limit });
     if (!page.ok) throw new Error(`the bucket cannot be listed: ${page.error.kind}`);
     for (const entry of page.value.entries) {
       if (entry.kind !== 'item' || known.has(entry.item.name)) continue;

@@ -174,8 +174,12 @@ async function pullParts(
   const { scene, version, name, newest, until } = task;
   const { context, bucket } = scene;
   const upload = await findUpload(task, attributes);
-  if (!upload.ok) return { kind: 'failed', failure: upload.error };
+  if (!upload.ok) {
+    await drop(first);
+    return { kind: 'failed', failure: upload.error };
+  }
   const { uploadId, parts } = upload.value;
+  if (parts.has(1)) await drop(first);
   for (let partNumber = 1; partNumber <= count; partNumber++) {
     if (parts.has(partNumber)) continue;
     const opened = partNumber === 1 ? first : await openPart(task, partNumber);
@@ -207,6 +211,11 @@ async function pullParts(
     default:
       return refused('damaged');
   }
+}
+
+/** Ends a transfer whose bytes are not needed, so that it holds no connection. */
+async function drop({ body }: Transfer): Promise<void> {
+  if (body instanceof ReadableStream) await body.cancel();
 }
 
 async function openPart({ source, version }: PullTask, part: number): Promise<Transfer | null> {
