@@ -3,7 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { listDatabases } from './dev/deploy/numbered-databases.ts';
 import { DIRECTORIES } from './test/support/directories.ts';
 import { RuntimeLog } from './test/support/runtime-log.ts';
-import { bundledWorker, bundleRule } from './test/support/workerd-bundle.ts';
+import { bundledWorker, bundleRules, compiledWasm } from './test/support/workerd-bundle.ts';
 import { PREACT_ALIAS } from './web/preact-alias.ts';
 
 // Wrangler warns while it reads wrangler.toml for the ring `objects`, before the reporters begin.
@@ -49,6 +49,7 @@ export default defineConfig({
   test: {
     projects: [
       {
+        plugins: [compiledWasm()],
         resolve: { alias: PREACT_ALIAS },
         test: {
           name: 'unit',
@@ -65,7 +66,7 @@ export default defineConfig({
           cloudflareTest({
             wrangler: { configPath: './wrangler.toml' },
             miniflare: {
-              modulesRules: [bundleRule()],
+              modulesRules: bundleRules(),
               bindings: {
                 LOCAL: '1',
                 LOG_SAMPLE_PERCENT: '100',

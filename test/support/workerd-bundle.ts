@@ -3,7 +3,7 @@
  * which is most of the processor time of these tests. Each file of the product becomes a stub that passes on its exports from the
  * bundle, so each module exists once, whether a test or the Worker imports it.
  */
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, resolve } from 'node:path';
 import { build, type Plugin as EsbuildPlugin } from 'esbuild';
@@ -16,7 +16,20 @@ const FOLDER = join(ROOT, 'dist/objects');
 const BUNDLE = join(FOLDER, 'worker.js');
 
 /** Makes workerd load the bundle as it is, without a transformation by Vite. */
-export const bundleRule = () => ({ type: 'ESModule' as const, include: ['**/dist/objects/worker.js'] });
+export const bundleRules = () => [
+  { type: 'ESModule' as const, include: ['**/dist/objects/worker.js'] },
+  { type: 'CompiledWasm' as const, include: ['**/dist/objects/*.wasm'] },
+];
+
+/** Compiles modules of WebAssembly for tests in Node, where Vite would not load them. */
+export const compiledWasm = (): Plugin => ({
+  name: 'tessera:compiled-wasm',
+  enforce: 'pre',
+  load: (id) =>
+    id.endsWith('.wasm')
+      ? `export default new WebAssembly.Module(Buffer.from('${readFileSync(id).toString('base64')}', 'base64'));`
+      : null,
+});
 
 /** Replaces modules by the text with which they are imported, as wrangler does with `alias`. */
 const replaceModules = (replaced: Readonly<Record<string, string>>): EsbuildPlugin => ({
@@ -80,7 +93,8 @@ async function bundle(): Promise<ReadonlyMap<string, string>> {
     outfile: BUNDLE,
     conditions: ['workerd', 'worker', 'browser'],
     mainFields: ['browser', 'module', 'main'],
-    loader: { '.sql': 'text' },
+    // Modules of WebAssembly are copied beside the bundle, under their hashes.
+    loader: { '.sql': 'text', '.wasm': 'copy' },
     external: ['node:*', 'cloudflare:*'],
     logLevel: 'warning',
     plugins: [replaceModules({ ...alias, ...TEST_MODULES }), requireBuiltins],

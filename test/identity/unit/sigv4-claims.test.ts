@@ -223,6 +223,12 @@ describe('the canonical requests that a client may have signed', () => {
     );
     expect(all).toHaveLength(4);
   });
+  it('have the host with its port, then without it, as git-annex signs it', () => {
+    const all = texts('/a', '', { host: 'h:8787', 'x-amz-meta-a': '1' });
+    expect(all).toHaveLength(2);
+    expect(all[0]).toContain('host:h:8787\n');
+    expect(all[1]).toBe(text('/a', '', '1'));
+  });
   it('encode a path once and keep its slashes', () => {
     expect(toCanonicalPath('//a b/%7e')).toBe('//a%20b/~');
   });

@@ -198,7 +198,7 @@ describe('the holder of a SigV2 link', () => {
   it('is refused if the signer chose its own encryption key, instead of storing unencrypted', async () => {
     const name = 'x-amz-server-side-encryption-customer-algorithm';
     const link = toLink('PUT', `/${Bucket}/secret`, undefined, `${name}:AES256\n`);
-    expect(codeOf(await send('PUT', `${link}&${name}=AES256`, {}, 'x'))).toBe('NotImplemented');
+    expect(codeOf(await send('PUT', `${link}&${name}=AES256`, {}, 'x'))).toBe('InvalidArgument');
     expect(await nameOf(textOf('secret'))).toBe('NoSuchKey');
   });
 

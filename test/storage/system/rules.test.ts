@@ -277,11 +277,11 @@ describe('a header that asks for an unsupported feature', () => {
   });
 
   it.each([
-    ['encryption with a customer key', 'x-amz-server-side-encryption-customer-key', 'AAAA', 'NotImplemented'],
+    ['a customer key alone', 'x-amz-server-side-encryption-customer-key', 'AAAA', 'InvalidArgument'],
     ['an append', 'x-amz-write-offset-bytes', '5', 'NotImplemented'],
     ['an incomplete object lock', 'x-amz-object-lock-retain-until-date', '2035-01-01T00:00:00Z', 'InvalidArgument'],
     ['a write only if unmodified', 'if-unmodified-since', DATE, 'NotImplemented'],
-    ['a checksum with an unknown algorithm', 'x-amz-checksum-xxhash64', 'AAAAAAAAAAA=', 'InvalidRequest'],
+    ['a checksum that does not match', 'x-amz-checksum-xxhash64', 'AAAAAAAAAAA=', 'BadDigest'],
     ['a checksum without a value', 'x-amz-sdk-checksum-algorithm', 'SHA256', 'InvalidRequest'],
     ['another bucket owner', 'x-amz-expected-bucket-owner', '123456789012', 'AccessDenied'],
   ])('is rejected on uploads: %s', async (_feature, name, value, code) => {
@@ -290,7 +290,12 @@ describe('a header that asks for an unsupported feature', () => {
   });
 
   it('is also rejected on reads, deletes, copies and parts', async () => {
-    const key = { 'x-amz-server-side-encryption-customer-algorithm': 'AES256' };
+    const secret = Buffer.alloc(32, 1);
+    const key = {
+      'x-amz-server-side-encryption-customer-algorithm': 'AES256',
+      'x-amz-server-side-encryption-customer-key': secret.toString('base64'),
+      'x-amz-server-side-encryption-customer-key-md5': createHash('md5').update(secret).digest('base64'),
+    };
     expect((await send('GET', '/there', key)).code).toBe('InvalidRequest');
     expect((await send('DELETE', '/there', { 'if-none-match': '*' })).code).toBe('NotImplemented');
     const source = { 'x-amz-copy-source': 'asked-for/there' };
@@ -299,7 +304,7 @@ describe('a header that asks for an unsupported feature', () => {
     );
     const begun = (await send('POST', '/parts?uploads')).text;
     const upload = `uploadId=${/<UploadId>(.*?)</.exec(begun)?.[1]}`;
-    expect((await send('PUT', `/parts?partNumber=1&${upload}`, key, 'x')).code).toBe('NotImplemented');
+    expect((await send('PUT', `/parts?partNumber=1&${upload}`, key, 'x')).code).toBe('InvalidRequest');
     const initiated = { 'x-amz-if-match-initiated-time': 'Mon, 01 Jan 2001 00:00:00 GMT' };
     expect((await send('DELETE', `/parts?${upload}`, initiated)).code).toBe('PreconditionFailed');
     expect((await send('DELETE', `/parts?${upload}`)).status).toBe(204);

@@ -69,8 +69,8 @@ export function toStringToSign(amzDate: string, scope: CredentialScope, canonica
 
 /**
  * All canonical requests that the client may have signed, the likeliest first. HTTP clients differ in what they sign: the path as
- * sent, or encoded again. Repeated headers reach a Worker joined by `, `, but SigV4 joins them by `,`. All variants mean the same
- * to the rest of the service, so accepting any of them is safe.
+ * sent, or encoded again. Repeated headers reach a Worker joined by `, `, but SigV4 joins them by `,`. Some (git-annex) sign `Host`
+ * without its port. All variants mean the same to the rest of the service, so accepting any of them is safe.
  */
 export function* toCanonicalRequests(
   request: SignedRequest,
@@ -79,8 +79,7 @@ export function* toCanonicalRequests(
 ): Generator<string> {
   const seen = new Set<string>();
   const query = toCanonicalQuery(request.rawQuery);
-  for (const joiner of [', ', ','] as const) {
-    const headers = toCanonicalHeaders(request, signedHeaders, joiner);
+  for (const headers of toCanonicalHeaders(request, signedHeaders)) {
     for (const path of [toCanonicalPath(request.rawPath), request.rawPath]) {
       const text = `${request.method}\n${path}\n${query}\n${headers}\n${signedHeaders.join(';')}\n${payloadHash}`;
       if (!seen.has(text)) yield text;
@@ -121,11 +120,17 @@ export function toCanonicalQuery(rawQuery: string): string {
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function toCanonicalHeaders(request: SignedRequest, signedHeaders: readonly string[], joiner: ', ' | ','): string {
-  let text = '';
-  for (const name of signedHeaders) {
-    const value = (request.headers.get(name) ?? '').trim().replace(/\s+/g, ' ');
-    text += `${name}:${joiner === ',' ? value.replaceAll(', ', ',') : value}\n`;
-  }
-  return text;
+function* toCanonicalHeaders(request: SignedRequest, signedHeaders: readonly string[]): Generator<string> {
+  const toText = (joiner: ', ' | ',', isWithPort: boolean) => {
+    let text = '';
+    for (const name of signedHeaders) {
+      const sent = (request.headers.get(name) ?? '').trim().replace(/\s+/g, ' ');
+      const value = name === 'host' && !isWithPort ? sent.replace(/:\d+$/, '') : sent;
+      text += `${name}:${joiner === ',' ? value.replaceAll(', ', ',') : value}\n`;
+    }
+    return text;
+  };
+  yield toText(', ', true);
+  yield toText(',', true);
+  yield toText(', ', false);
 }

@@ -4,15 +4,22 @@
  */
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
-import { type CrcName, crc32, crc32c, crc64nvme, createCrcCombiner } from './crc.ts';
+import { type CrcName, crc32, crc32c, createCrcCombiner } from './crc.ts';
 import { type S3Failure, s3Failure } from './failure.ts';
+import { createWasmHasher, isWasmAlgorithm } from './wasm-hash.ts';
 
-export const CHECKSUM_ALGORITHMS = ['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256', 'SHA512', 'MD5'] as const;
-/**
- * Checksum algorithms that Amazon accepts and this service refuses, because a checksum must never be accepted without being
- * verified.
- */
-const UNSUPPORTED_ALGORITHMS = ['XXHASH64', 'XXHASH3', 'XXHASH128'];
+export const CHECKSUM_ALGORITHMS = [
+  'CRC32',
+  'CRC32C',
+  'CRC64NVME',
+  'SHA1',
+  'SHA256',
+  'SHA512',
+  'MD5',
+  'XXHASH64',
+  'XXHASH3',
+  'XXHASH128',
+] as const;
 export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
 export type ChecksumType = 'COMPOSITE' | 'FULL_OBJECT';
 
@@ -31,6 +38,9 @@ const BYTES: Readonly<Record<ChecksumAlgorithm, number>> = {
   SHA256: 32,
   SHA512: 64,
   MD5: 16,
+  XXHASH64: 8,
+  XXHASH3: 8,
+  XXHASH128: 16,
 };
 
 export const toChecksumHeader = (algorithm: ChecksumAlgorithm): string => `x-amz-checksum-${algorithm.toLowerCase()}`;
@@ -55,18 +65,13 @@ export interface Hasher {
 }
 
 export function createHasher(algorithm: ChecksumAlgorithm): Hasher {
-  if (algorithm !== 'CRC32' && algorithm !== 'CRC32C' && algorithm !== 'CRC64NVME') {
+  if (isWasmAlgorithm(algorithm)) {
+    const hash = createWasmHasher(algorithm);
+    return { update: hash.update, digest: () => hash.digest().toString('base64') };
+  }
+  if (algorithm !== 'CRC32' && algorithm !== 'CRC32C') {
     const hash = createHash(algorithm.toLowerCase());
     return { update: (bytes) => void hash.update(bytes), digest: () => hash.digest('base64') };
-  }
-  if (algorithm === 'CRC64NVME') {
-    let crc = 0n;
-    return {
-      update: (bytes) => {
-        crc = crc64nvme(bytes, crc);
-      },
-      digest: () => toBase64(crc, 8),
-    };
   }
   const step = algorithm === 'CRC32' ? crc32 : crc32c;
   let crc = 0;
@@ -93,9 +98,6 @@ export function parseChecksumClaim(headers: {
   get(name: string): string | null;
 }): Result<ChecksumClaim | null, S3Failure> {
   const invalid = (message: string) => err(s3Failure('InvalidRequest', message));
-  if (UNSUPPORTED_ALGORITHMS.some((name) => headers.get(`x-amz-checksum-${name.toLowerCase()}`) !== null)) {
-    return invalid(UNSUPPORTED_MESSAGE);
-  }
   const given = CHECKSUM_ALGORITHMS.filter((algorithm) => headers.get(toChecksumHeader(algorithm)) !== null);
   const trailers = (headers.get('x-amz-trailer') ?? '')
     .split(',')

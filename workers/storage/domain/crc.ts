@@ -1,8 +1,8 @@
 /**
- * S3's CRCs: CRC-32 (native), CRC-32C (Castagnoli) and CRC-64/NVME, and their combination.
+ * S3's CRCs: CRC-32 (native) and CRC-32C (Castagnoli), and the combination of these and of CRC-64/NVME (`wasm-hash.ts`).
  *
- * All three are reflected, start with all ones and are inverted at the end. CRC-32C and CRC-64/NVME use "slicing by
- * eight": eight bytes per step with eight tables.
+ * All three are reflected, start with all ones and are inverted at the end. CRC-32C uses "slicing by eight": eight bytes per step
+ * with eight tables.
  */
 import { crc32 as nativeCrc32 } from 'node:zlib';
 
@@ -55,65 +55,6 @@ export function crc32c(bytes: Uint8Array, seed = 0): number {
 }
 
 export const crc32 = (bytes: Uint8Array, seed = 0): number => nativeCrc32(bytes, seed);
-
-/** A 64-bit CRC table, split into two 32-bit halves, because 64-bit numbers would have to be BigInts. */
-interface Tables64 {
-  readonly low: Int32Array;
-  readonly high: Int32Array;
-}
-
-function makeTables64(polynomial: bigint): Tables64 {
-  const low = new Int32Array(8 * 256);
-  const high = new Int32Array(8 * 256);
-  const whole: bigint[] = [];
-  for (let byte = 0; byte < 256; byte++) {
-    let crc = BigInt(byte);
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1n ? (crc >> 1n) ^ polynomial : crc >> 1n;
-    whole.push(crc);
-  }
-  for (let i = 256; i < 8 * 256; i++) {
-    const before = whole[i - 256] ?? 0n;
-    whole.push((whole[Number(before & 0xffn)] ?? 0n) ^ (before >> 8n));
-  }
-  for (const [i, crc] of whole.entries()) {
-    low[i] = Number(crc & 0xffffffffn) | 0;
-    high[i] = Number(crc >> 32n) | 0;
-  }
-  return { low, high };
-}
-
-let nvme: Tables64 | null = null;
-
-/** Computes CRC-64/NVME. @param seed CRC of the preceding bytes; 0n at the start. */
-export function crc64nvme(bytes: Uint8Array, seed = 0n): bigint {
-  nvme ??= makeTables64(CRC64NVME_POLYNOMIAL);
-  const { low: l, high: h } = nvme;
-  const end = bytes.length - (bytes.length % 8);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let low = ~Number(seed & 0xffffffffn) | 0;
-  let high = ~Number(seed >> 32n) | 0;
-  let i = 0;
-  for (; i < end; i += 8) {
-    const a = view.getInt32(i, true) ^ low;
-    const b = view.getInt32(i + 4, true) ^ high;
-    const i0 = 1792 + (a & 0xff);
-    const i1 = 1536 + ((a >>> 8) & 0xff);
-    const i2 = 1280 + ((a >>> 16) & 0xff);
-    const i3 = 1024 + (a >>> 24);
-    const i4 = 768 + (b & 0xff);
-    const i5 = 512 + ((b >>> 8) & 0xff);
-    const i6 = 256 + ((b >>> 16) & 0xff);
-    const i7 = b >>> 24;
-    low = at(l, i0) ^ at(l, i1) ^ at(l, i2) ^ at(l, i3) ^ at(l, i4) ^ at(l, i5) ^ at(l, i6) ^ at(l, i7);
-    high = at(h, i0) ^ at(h, i1) ^ at(h, i2) ^ at(h, i3) ^ at(h, i4) ^ at(h, i5) ^ at(h, i6) ^ at(h, i7);
-  }
-  for (; i < bytes.length; i++) {
-    const index = (low ^ (bytes[i] as number)) & 0xff;
-    low = at(l, index) ^ ((low >>> 8) | (high << 24));
-    high = at(h, index) ^ (high >>> 8);
-  }
-  return (BigInt(~high >>> 0) << 32n) | BigInt(~low >>> 0);
-}
 
 export type CrcName = 'CRC32' | 'CRC32C' | 'CRC64NVME';
 

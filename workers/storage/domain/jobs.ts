@@ -67,7 +67,15 @@ export const COUNTED = [
 export type JobCount = (typeof COUNTED)[number];
 
 export type JobAction = 'delete' | 'remove_version' | 'abort_upload' | 'restore' | 'copy';
-export type JobObstacle = 'locked' | 'denied' | 'taken_down' | 'data_lost' | 'changed' | 'too_long' | 'too_large';
+export type JobObstacle =
+  | 'locked'
+  | 'denied'
+  | 'taken_down'
+  | 'data_lost'
+  | 'changed'
+  | 'too_long'
+  | 'too_large'
+  | 'encrypted';
 
 export interface JobReport {
   readonly counts: Partial<Record<JobCount, number>>;

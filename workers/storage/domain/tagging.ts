@@ -19,9 +19,11 @@ export function checkTags(tags: readonly Tag[], tagsMax = OBJECT_TAGS_MAX): Resu
   const invalid = (message: string, more: Record<string, string> = {}) =>
     err(s3Failure('InvalidTag', message, { details: more }));
   if (tags.length > tagsMax) {
-    return tagsMax === OBJECT_TAGS_MAX
-      ? err(s3Failure('BadRequest', `Object tags cannot be greater than ${tagsMax}`))
-      : invalid(`Bucket tags cannot be greater than ${tagsMax}`);
+    const message =
+      tagsMax === OBJECT_TAGS_MAX
+        ? `Object tags cannot be greater than ${tagsMax}`
+        : `Bucket tag count cannot be greater than ${tagsMax}`;
+    return err(s3Failure('BadRequest', message));
   }
   const seen = new Set<string>();
   for (const { key, value } of tags) {
@@ -40,21 +42,21 @@ export function checkTags(tags: readonly Tag[], tagsMax = OBJECT_TAGS_MAX): Resu
 
 /** Parses the header `x-amz-tagging`, which has the form of URL query parameters: `a=b&c=d`. */
 export function parseTaggingHeader(header: string): Result<readonly Tag[], S3Failure> {
+  const malformed = err(
+    s3Failure(
+      'InvalidArgument',
+      "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
+      { details: { ArgumentName: 'x-amz-tagging', ArgumentValue: header } },
+    ),
+  );
   const tags: Tag[] = [];
   for (const part of header.split('&')) {
     if (part === '') continue;
     const at = part.indexOf('=');
     const key = decodeUri(at < 0 ? part : part.slice(0, at), true);
     const value = decodeUri(at < 0 ? '' : part.slice(at + 1), true);
-    if (key === null || value === null || key === '') {
-      return err(
-        s3Failure(
-          'InvalidArgument',
-          "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
-          { details: { ArgumentName: 'x-amz-tagging', ArgumentValue: header } },
-        ),
-      );
-    }
+    if (key === null || value === null || key === '') return malformed;
+    if (tags.some((tag) => tag.key === key)) return malformed;
     tags.push({ key, value });
   }
   return checkTags(tags);

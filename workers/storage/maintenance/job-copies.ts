@@ -1,4 +1,5 @@
 /** Copies that jobs make of objects. A copy is refused if the newest version of its target name has changed since it was read. */
+import { keyRecordOf } from '../domain/customer-key.ts';
 import { addTo, note } from '../domain/jobs.ts';
 import { slotOf } from '../domain/slots.ts';
 import { getVersion } from '../engine/actions/reading.ts';
@@ -102,7 +103,9 @@ async function copy(
       ? 'denied'
       : isFar && source.size > PUT_BYTES_MAX
         ? 'too_large'
-        : null;
+        : isFar && keyRecordOf(source.metadata) !== null
+          ? 'encrypted'
+          : null;
   if (obstacle !== null) {
     refuse(scene, source.name, obstacle);
     return null;

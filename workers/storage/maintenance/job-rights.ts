@@ -11,6 +11,7 @@ import {
 } from '../../identity/index.ts';
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { databaseNumberOf } from '../../shared/stores/directories.ts';
+import { keyRecordOf } from '../domain/customer-key.ts';
 import type { JobOrigin } from '../domain/jobs.ts';
 import { toRetainUntil } from '../domain/object-lock.ts';
 import type { EngineContext } from '../engine/model/context.ts';
@@ -132,10 +133,13 @@ export function mayWrite(rights: JobRights, bucket: Bucket, key: string, tags: S
   return may('PutObject') && (tags === null || may('PutObjectTagging'));
 }
 
-/** Metadata of a copy that a job makes: that of the source, with the new object's owner. */
-export function metadataOf(rights: JobRights, bucket: Bucket, { headers, user }: ObjectMetadata): ObjectMetadata {
+/** Metadata of a copy that a job makes: that of the source and the record of its key, with the new object's owner. */
+export function metadataOf(rights: JobRights, bucket: Bucket, source: ObjectMetadata): ObjectMetadata {
+  const { headers, user } = source;
   const { id, displayName } = rights.ownerIn(bucket);
-  return { headers, user, ownerId: id, ...(displayName ? { extra: { ownerName: displayName } } : {}) };
+  const customerKey = keyRecordOf(source);
+  const extra = { ...(displayName ? { ownerName: displayName } : {}), ...(customerKey ? { customerKey } : {}) };
+  return { headers, user, ownerId: id, ...(Object.keys(extra).length > 0 ? { extra } : {}) };
 }
 
 /** Object Lock of a new object by the bucket's default retention. */

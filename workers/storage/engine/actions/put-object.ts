@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { removeBlobs } from '../blobs/locations.ts';
 import { type WrittenBody, writeBody } from '../blobs/write-body.ts';
 import type { EngineContext } from '../model/context.ts';
-import type { Proven, PutError, PutRequest, Verdict, VersionFacts } from '../model/contract.ts';
+import type { ObjectMetadata, Proven, PutError, PutRequest, Verdict, VersionFacts } from '../model/contract.ts';
 import type { CommitData } from '../store/commit-store.ts';
 import { toLockRow } from '../store/version-sql.ts';
 import { type CommitError, commitVersion, toAttributeFacts } from './commit.ts';
@@ -81,11 +81,15 @@ export function describeObject(
     is_null: request.bucket.versioning === 'enabled' ? '0' : '1',
     index: String(index),
     ...(request.lock ? { lock: JSON.stringify(toLockRow(request.lock)) } : {}),
-    ...(metadata.length * 1.4 < DESCRIPTION_BYTES_MAX - 2_000
-      ? { metadata: Buffer.from(metadata).toString('base64url') }
-      : {}),
+    metadata: Buffer.from(
+      metadata.length * 1.4 < DESCRIPTION_BYTES_MAX - 2_000 ? metadata : toShortMetadata(request.metadata),
+    ).toString('base64url'),
   };
 }
+
+/** Metadata without headers that clients chose: without the record of its key, an encrypted object could not be read again. */
+const toShortMetadata = ({ ownerId, extra }: ObjectMetadata): string =>
+  JSON.stringify({ headers: {}, user: {}, ownerId, ...(extra ? { extra } : {}) });
 
 export function toPutError<E>(error: CommitError<E>): PutError<E> {
   if (error.kind === 'source_gone' || error.kind === 'lost') {

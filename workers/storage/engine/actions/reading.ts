@@ -300,7 +300,11 @@ export async function findPart(
   if (partCount === null) {
     return ok(partNumber === 1 ? { start: 0, end: size - 1, partNumber, partCount: 1 } : null);
   }
-  const rows = await listPartRanges(context, version.handle.shard, version.objectId, partNumber - 1, 1);
+  const rows = await listPartRanges(context, version.handle.shard, version.objectId, {
+    after: partNumber - 1,
+    limit: 1,
+    from: 0,
+  });
   if (!rows.ok) return rows;
   const row = rows.value[0];
   if (row?.part !== partNumber || !row) {
@@ -314,14 +318,16 @@ export async function findPart(
 export async function listObjectParts(
   context: EngineContext,
   version: StoredVersion,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  { after, limit, from = 0 }: { readonly after: number; readonly limit: number; readonly from?: number },
 ): ReturnType<Engine['listObjectParts']> {
-  const rows = await listPartRanges(context, version.handle.shard, version.objectId, after, limit + 1);
+  const { shard } = version.handle;
+  const rows = await listPartRanges(context, shard, version.objectId, { after, limit: limit + 1, from });
   if (!rows.ok) return rows;
   const parts = rows.value.slice(0, limit).map((row) => {
     const facts = JSON.parse(String(row.facts ?? '{}'));
     return {
       partNumber: Number(row.part),
+      start: Number(row.start),
       size: Number(row.size),
       etag: String(facts.etag ?? ''),
       modifiedAt: version.modifiedAt,

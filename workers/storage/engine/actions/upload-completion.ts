@@ -27,7 +27,7 @@ const OBJECT_BYTES_MAX = 5 * 1024 ** 4;
 
 /** Checks the list of parts in a completion. @returns facts of the completed object, or the reason why the list is refused. */
 function checkParts(
-  request: CompleteUploadRequest,
+  request: CompleteUploadRequest<unknown>,
   upload: UploadFacts,
   found: ReadonlyMap<number, ChosenPart>,
 ): Result<{ chosen: ChosenPart[]; size: number; checksums: Checksums }, CompleteError> {
@@ -77,10 +77,10 @@ function etagOfParts(parts: readonly PartFacts[]): string {
   return `${whole.digest('hex')}-${parts.length}`;
 }
 
-export async function completeUpload(
+export async function completeUpload<E>(
   context: EngineContext,
-  request: CompleteUploadRequest,
-): Promise<Proven<VersionFacts, CompleteError>> {
+  request: CompleteUploadRequest<E>,
+): Promise<Proven<VersionFacts, CompleteError | { readonly kind: 'refused'; readonly error: E }>> {
   const requestSha256 = createHash('sha256')
     .update(JSON.stringify(request.parts.map((part) => [part.partNumber, part.etag])))
     .digest('hex');
@@ -93,6 +93,8 @@ export async function completeUpload(
     if (!upload.ok) return upload;
     if (!found.ok) return found;
     if (upload.value.state !== 'open') return await repeatAnswer(context, request, upload.value, requestSha256);
+    const checked = request.check?.(upload.value.facts);
+    if (checked?.ok === false) return { ok: false, error: { kind: 'refused', error: checked.error }, proof: 'held' };
     const judged = checkParts(request, upload.value.facts, found.value);
     if (!judged.ok) return { ...judged, proof: 'held' };
     const outcome = await commitUpload(context, request, upload.value.facts, judged.value, requestSha256);
@@ -109,7 +111,7 @@ export async function completeUpload(
 
 function commitUpload(
   context: EngineContext,
-  request: CompleteUploadRequest,
+  request: CompleteUploadRequest<unknown>,
   upload: UploadFacts,
   judged: { readonly chosen: readonly ChosenPart[]; readonly size: number; readonly checksums: Checksums },
   requestSha256: string,
@@ -155,7 +157,7 @@ function commitUpload(
 /** Answers a repeated completion like the first one, if it names the same parts. */
 async function repeatAnswer(
   context: EngineContext,
-  request: CompleteUploadRequest,
+  request: CompleteUploadRequest<unknown>,
   upload: UploadRow,
   requestSha256: string,
 ): Promise<Proven<VersionFacts, CompleteError>> {

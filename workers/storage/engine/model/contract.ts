@@ -24,6 +24,7 @@ import type {
   CompleteUploadRequest,
   CopyPartRequest,
   CreateUploadRequest,
+  ObjectPart,
   PartFacts,
   PutPartRequest,
   UploadError,
@@ -120,11 +121,14 @@ export interface Engine {
    * which is all of it.
    */
   findPart(version: StoredVersion, partNumber: number): Promise<Result<PartRange | null, CommonError>>;
-  /** Lists the parts of an object, for GetObjectAttributes. */
+  /**
+   * Lists the parts of an object and where they start.
+   * @param request `from`: position in the object; parts that end before it are left out. Default: 0.
+   */
   listObjectParts(
     version: StoredVersion,
-    request: { readonly after: number; readonly limit: number },
-  ): Promise<Result<{ readonly parts: readonly PartFacts[]; readonly isTruncated: boolean }, CommonError>>;
+    request: { readonly after: number; readonly limit: number; readonly from?: number },
+  ): Promise<Result<{ readonly parts: readonly ObjectPart[]; readonly isTruncated: boolean }, CommonError>>;
 
   // ── writing
   putObject<E = never>(request: PutRequest<E>): Promise<Proven<VersionFacts, PutError<E>>>;
@@ -151,7 +155,9 @@ export interface Engine {
   ): Promise<Proven<PartFacts, UploadError | BodyError | { readonly kind: 'refused'; readonly error: E }>>;
   copyPart(request: CopyPartRequest): Promise<Proven<PartFacts, UploadError | ReadError>>;
   /** Completes an upload. A repeat with the same parts gets the same answer while the version exists, for at most 7 days. */
-  completeUpload(request: CompleteUploadRequest): Promise<Proven<VersionFacts, CompleteError>>;
+  completeUpload<E = never>(
+    request: CompleteUploadRequest<E>,
+  ): Promise<Proven<VersionFacts, CompleteError | { readonly kind: 'refused'; readonly error: E }>>;
   abortUpload(bucket: Bucket, name: string, uploadId: string): Promise<Proven<null, UploadError>>;
   listParts(
     bucket: Bucket,

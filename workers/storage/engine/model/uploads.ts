@@ -24,6 +24,12 @@ export interface PartFacts {
   readonly checksums: Checksums;
 }
 
+/** A part of a completed object. */
+export interface ObjectPart extends PartFacts {
+  /** Position of its first byte in the object. */
+  readonly start: number;
+}
+
 export interface UploadFacts {
   readonly uploadId: string;
   readonly name: string;
@@ -74,7 +80,7 @@ export interface CompletedPart {
   readonly checksum?: { readonly algorithm: ChecksumAlgorithm; readonly value: string };
 }
 
-export interface CompleteUploadRequest {
+export interface CompleteUploadRequest<E = never> {
   readonly bucket: Bucket;
   readonly name: string;
   readonly uploadId: string;
@@ -89,6 +95,8 @@ export interface CompleteUploadRequest {
   readonly size?: number;
   /** Minimum size of every part except the last (S3: 5 MiB). 0 disables the check. */
   readonly partBytesMin: number;
+  /** Compares the request with the upload that it completes. After an error nothing changes. */
+  readonly check?: (upload: UploadFacts) => Result<unknown, E>;
 }
 
 export type UploadError = CommonError | { readonly kind: 'no_such_upload' };

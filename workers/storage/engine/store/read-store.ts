@@ -135,13 +135,12 @@ export async function openPlaces(
   return rows.ok ? ok(rows.value.map((row) => toExtent(JSON.parse(String(row.extent)) as ExtentRow))) : rows;
 }
 
-/** Lists the ranges of a multipart object's parts, computed from its extents. */
+/** Lists the ranges of a multipart object's parts, computed from its extents, from the part that has the byte `from`. */
 export async function listPartRanges(
   context: EngineContext,
   shard: number,
   objectId: string,
-  after: number,
-  limit: number,
+  { after, limit, from }: { readonly after: number; readonly limit: number; readonly from: number },
 ): Promise<Result<Row[], Unavailable>> {
   const database = databaseOf(context, shard);
   return await readRows(
@@ -149,8 +148,9 @@ export async function listPartRanges(
     database
       .prepare(
         `SELECT part, min(start) AS start, sum(length) AS size, max(part_facts) AS facts FROM extent
-         WHERE object_id = unhex(?1) AND part > ?2 GROUP BY part ORDER BY part LIMIT ?3`,
+         WHERE object_id = unhex(?1) AND part > ?2 AND part >= COALESCE((SELECT part FROM extent
+           WHERE object_id = unhex(?1) AND start <= ?4 ORDER BY start DESC LIMIT 1), 0) GROUP BY part ORDER BY part LIMIT ?3`,
       )
-      .bind(toHex(objectId), after, limit),
+      .bind(toHex(objectId), after, limit, from),
   );
 }

@@ -14,7 +14,7 @@ export interface BucketEncryption {
    * used.
    */
   readonly isBucketKeyEnabled: boolean;
-  /** Blocked types of encryption, `SSE-C` or `NONE`. Uploads with customer-provided keys are refused in either case. */
+  /** Blocked types of encryption: `SSE-C` refuses uploads with customer-provided keys, `NONE` blocks nothing. */
   readonly blockedTypes: readonly string[];
 }
 

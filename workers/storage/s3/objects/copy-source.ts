@@ -4,6 +4,7 @@
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { decodeUri } from '../../../shared/pure/uri-encoding.ts';
 import { decideRead, readConditionsFrom } from '../../domain/conditions.ts';
+import type { CustomerKey } from '../../domain/customer-key.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
 import type { Bucket, StoredVersion } from '../../engine/model/contract.ts';
@@ -11,7 +12,7 @@ import { needsProof } from '../../engine/model/proof.ts';
 import { isTakenDown } from '../access/bucket-configuration.ts';
 import { toS3Error } from '../protocol/engine-failures.ts';
 import type { BucketContext } from '../protocol/operation.ts';
-import { refuseDecryption } from '../protocol/unsupported-headers.ts';
+import { checkReadKey } from './customer-keys.ts';
 import { parseVersionId, requireObject } from './object-version.ts';
 
 export interface CopySource {
@@ -19,6 +20,8 @@ export interface CopySource {
   readonly version: StoredVersion;
   /** Id of the source's version that the request names; undefined if it names none. */
   readonly versionId: string | undefined;
+  /** The customer-provided key of the version; null if it has none. */
+  readonly key: CustomerKey | null;
 }
 
 interface SourceName {
@@ -101,8 +104,8 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
   });
   if (!isAllowed) return err(s3Failure('AccessDenied'));
   if (isTakenDown(bucket) || version.value.isTakenDown) return err(s3Failure('UnavailableForLegalReasons'));
-  const refused = refuseDecryption(request.headers, 'x-amz-copy-source-');
-  if (refused) return err(refused);
+  const sourceKey = checkReadKey(version.value, request.headers, 'x-amz-copy-source-');
+  if (!sourceKey.ok) return sourceKey;
   const conditions = readConditionsFrom(request.headers, 'x-amz-copy-source-');
   const { etag, modifiedAt } = version.value;
   // If a condition on the source of a copy is not met, the answer is always 412, even where a read would get 304 (CopyObject,
@@ -116,5 +119,5 @@ export async function openCopySource(context: BucketContext): Promise<Result<Cop
     const lost = request.headers.has(`x-amz-copy-source-${byTag}`) ? byTag : byDate;
     return err(s3Failure('PreconditionFailed', undefined, { details: { Condition: `x-amz-copy-source-${lost}` } }));
   }
-  return ok({ bucket: bucket, version: version.value, versionId });
+  return ok({ bucket: bucket, version: version.value, versionId, key: sourceKey.value });
 }

@@ -2,6 +2,7 @@
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import type { Owner } from '../../domain/acl.ts';
 import { CHECKSUM_ALGORITHMS, type ChecksumType, toChecksumHeader } from '../../domain/checksums.ts';
+import type { CustomerKey } from '../../domain/customer-key.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { DAY_MS, findAbort, findExpiry } from '../../domain/lifecycle.ts';
 import type { Bucket, Checksums, ObjectMetadata, UploadFacts, VersionFacts } from '../../engine/model/contract.ts';
@@ -29,10 +30,19 @@ export const STORAGE_CLASSES = [
 ];
 
 /**
- * Header of every answer about an object or a part. All locations encrypt at rest with AES-256, as S3 does since January 2023 (User
+ * Header of every answer about an object or a part that no customer-provided key encrypts. All locations encrypt at rest with AES-256, as S3 does since January 2023 (User
  * Guide, "Setting default server-side encryption behavior").
  */
-export const ENCRYPTED = { 'x-amz-server-side-encryption': 'AES256' } as const;
+const ENCRYPTED = { 'x-amz-server-side-encryption': 'AES256' } as const;
+
+/** The headers that say how an object or a part is encrypted. @param key the customer-provided key; null for SSE-S3. */
+export const toEncryptionHeaders = (key: CustomerKey | null): Record<string, string> =>
+  key === null
+    ? ENCRYPTED
+    : {
+        'x-amz-server-side-encryption-customer-algorithm': 'AES256',
+        'x-amz-server-side-encryption-customer-key-MD5': key.md5,
+      };
 
 type Readable = { get(name: string): string | null };
 
@@ -139,12 +149,16 @@ export const quoteEtag = (etag: string): string => `"${etag}"`;
  * Like `toVersionHeaders`, for the answer to a write. The version id is shown "in case the bucket has versioning turned
  * on" (CompleteMultipartUpload), and not when the null version was written.
  */
-export function toWrittenHeaders(bucket: Bucket, version: VersionFacts): Record<string, string> {
+export function toWrittenHeaders(
+  bucket: Bucket,
+  version: VersionFacts,
+  key: CustomerKey | null,
+): Record<string, string> {
   const { 'x-amz-version-id': versionId, ...others } = toVersionHeaders(bucket, version);
   return {
     ...(versionId === undefined || version.isNull ? {} : { 'x-amz-version-id': versionId }),
     ...others,
-    ...ENCRYPTED,
+    ...toEncryptionHeaders(key),
     ...toExpirationHeaders(bucket, version),
   };
 }
@@ -197,7 +211,7 @@ export function toChecksumHeaders(checksums: Checksums, type: ChecksumType | nul
 }
 
 /** All headers of a version in the answers to GET and HEAD, except its length and range. */
-export function toObjectHeaders(bucket: Bucket, version: VersionFacts): Headers {
+export function toObjectHeaders(bucket: Bucket, version: VersionFacts, key: CustomerKey | null): Headers {
   const headers = new Headers(version.metadata.headers);
   for (const [name, value] of Object.entries(version.metadata.user)) {
     for (const prefix of USER_PREFIXES) headers.set(`${prefix}${name}`, value);
@@ -207,7 +221,7 @@ export function toObjectHeaders(bucket: Bucket, version: VersionFacts): Headers 
   headers.set('accept-ranges', 'bytes');
   for (const [name, value] of Object.entries({
     ...toVersionHeaders(bucket, version),
-    ...ENCRYPTED,
+    ...toEncryptionHeaders(key),
     ...toExpirationHeaders(bucket, version),
   })) {
     headers.set(name, value);

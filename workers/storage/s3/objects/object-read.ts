@@ -2,11 +2,13 @@
 import { decideRange, doesIfRangeHold, toContentRange } from '../../../shared/pure/http-range.ts';
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { decideRead, readConditionsFrom } from '../../domain/conditions.ts';
+import type { CustomerKey } from '../../domain/customer-key.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { ByteRange, StoredVersion } from '../../engine/model/contract.ts';
 import { PART_NUMBER_MAX, toS3Error } from '../protocol/engine-failures.ts';
 import type { VersionContext } from '../protocol/operation.ts';
 import { refuseEncryptionOfRead } from '../protocol/unsupported-headers.ts';
+import { checkReadKey } from './customer-keys.ts';
 import { quoteEtag, toChecksumHeaders, toObjectHeaders } from './object-headers.ts';
 import { addLockHeaders } from './object-lock.ts';
 import { requireObject } from './object-version.ts';
@@ -18,6 +20,8 @@ export interface ObjectRead {
   /** Range of the object to return; null for the whole object. */
   readonly range: ByteRange | null;
   readonly length: number;
+  /** The customer-provided key of the version; null if it has none. */
+  readonly key: CustomerKey | null;
 }
 
 const OVERRIDES = [
@@ -35,15 +39,29 @@ export async function prepareRead(context: VersionContext): Promise<Result<Objec
   if (!version.ok) return version;
   const refused = refuseEncryptionOfRead(request.headers);
   if (refused) return err(refused);
-  const { etag, modifiedAt, size } = version.value;
-  const headers = toObjectHeaders(bucket, version.value);
-  addLockHeaders(context, version.value, headers);
+  const key = checkReadKey(version.value, request.headers);
+  if (!key.ok) return key;
+  const read = await decideAnswer(context, version.value, toObjectHeaders(bucket, version.value, key.value));
+  return read.ok ? ok({ ...read.value, key: key.value }) : read;
+}
+
+type Decided = Omit<ObjectRead, 'key'>;
+
+/** Decides what of a version is returned. @param headers headers of the version, to which those of the answer are added. */
+async function decideAnswer(
+  context: VersionContext,
+  version: StoredVersion,
+  headers: Headers,
+): Promise<Result<Decided, S3Failure>> {
+  const { request } = context;
+  const { etag, modifiedAt, size } = version;
+  addLockHeaders(context, version, headers);
   const decision = decideRead(readConditionsFrom(request.headers), { etag, lastModifiedMs: modifiedAt });
   if (decision === 'precondition_failed') return err(s3Failure('PreconditionFailed'));
   if (decision === 'not_modified') return err(notModified(headers));
   const overridden = overrideHeaders(context, headers);
   if (!overridden.ok) return overridden;
-  if (request.query.has('partNumber')) return preparePart(context, version.value, headers);
+  if (request.query.has('partNumber')) return preparePart(context, version, headers);
   const wanted = doesIfRangeHold(request.headers.get('if-range'), quoteEtag(etag), modifiedAt)
     ? request.headers.get('range')
     : null;
@@ -60,7 +78,7 @@ export async function prepareRead(context: VersionContext): Promise<Result<Objec
     const { first, last } = range.range;
     headers.set('content-range', toContentRange(range.range, size));
     return ok({
-      version: version.value,
+      version,
       status: 206,
       headers,
       range: { start: first, end: last },
@@ -68,10 +86,10 @@ export async function prepareRead(context: VersionContext): Promise<Result<Objec
     });
   }
   if (wantsChecksums(context)) {
-    const { checksums, checksumType } = version.value;
+    const { checksums, checksumType } = version;
     for (const [name, value] of Object.entries(toChecksumHeaders(checksums, checksumType))) headers.set(name, value);
   }
-  return ok({ version: version.value, status: 200, headers, range: null, length: size });
+  return ok({ version, status: 200, headers, range: null, length: size });
 }
 
 const wantsChecksums = ({ request }: VersionContext): boolean =>
@@ -119,7 +137,7 @@ async function preparePart(
   context: VersionContext,
   version: StoredVersion,
   headers: Headers,
-): Promise<Result<ObjectRead, S3Failure>> {
+): Promise<Result<Decided, S3Failure>> {
   const { request, engine } = context;
   const text = request.query.get('partNumber') ?? '';
   const partNumber = /^\d{1,6}$/.test(text) ? Number(text) : 0;

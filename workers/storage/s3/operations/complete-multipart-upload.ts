@@ -1,15 +1,17 @@
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { CHECKSUM_ALGORITHMS, toChecksumElement, toChecksumHeader } from '../../domain/checksums.ts';
 import { toBareEtag } from '../../domain/conditions.ts';
+import { type CustomerKey, parseCustomerKey } from '../../domain/customer-key.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
-import type { CompleteUploadRequest } from '../../engine/model/contract.ts';
+import type { CompleteUploadRequest, UploadFacts } from '../../engine/model/contract.ts';
 import { LIST_BYTES_MAX, readDocument } from '../bodies/document-body.ts';
 import { readUploadId } from '../documents/upload-elements.ts';
+import { checkPartKey } from '../objects/customer-keys.ts';
 import { quoteEtag, toWrittenHeaders } from '../objects/object-headers.ts';
 import { readWriteCondition } from '../objects/object-upload.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { PART_BYTES_MIN, PART_NUMBER_MAX, toFailure } from '../protocol/engine-failures.ts';
-import type { BucketContext, Operation } from '../protocol/operation.ts';
+import type { Operation } from '../protocol/operation.ts';
 import { element } from '../protocol/xml.ts';
 import { childrenOf, parseXmlList, textOf, type XmlElement } from '../protocol/xml-parser.ts';
 import { toChecksumElements } from './copy-object.ts';
@@ -42,9 +44,9 @@ export const completeMultipartUpload: Operation = {
     if (size !== null && !/^\d{1,15}$/.test(size)) {
       return err(s3Failure('InvalidRequest', 'Value for x-amz-mp-object-size header is invalid.'));
     }
-    const typed = await checkChecksumType(context);
-    if (!typed.ok) return typed;
-    const completed = await engine.completeUpload({
+    const customerKey = parseCustomerKey(request.headers);
+    if (!customerKey.ok) return customerKey;
+    const completed = await engine.completeUpload<S3Failure>({
       bucket,
       name: request.key,
       uploadId: readUploadId(request),
@@ -53,6 +55,7 @@ export const completeMultipartUpload: Operation = {
       ...(checksum.value === null ? {} : { checksum: checksum.value }),
       ...(size === null ? {} : { size: Number(size) }),
       ...condition.value,
+      check: (upload) => checkUpload(request.headers, upload, customerKey.value),
     });
     if (!completed.ok) return toFailure(completed);
     const { etag, checksums, checksumType } = completed.value;
@@ -70,27 +73,28 @@ export const completeMultipartUpload: Operation = {
           element('ETag', quoteEtag(etag)),
           ...toChecksumElements(checksums, checksumType),
         ],
-        toWrittenHeaders(bucket, completed.value),
+        toWrittenHeaders(bucket, completed.value, customerKey.value),
       ),
       proof: completed.proof,
     };
   },
 };
 
-/** Checks that the checksum type in the request is that of the upload. */
-async function checkChecksumType({ request, bucket, engine }: BucketContext): Promise<Result<null, S3Failure>> {
-  const type = request.headers.get('x-amz-checksum-type')?.toUpperCase();
-  if (type === undefined) return ok(null);
-  const upload = await engine.getUpload(bucket, request.key, readUploadId(request));
-  // `getUpload` does not find an upload that has ended. The check passes then, because a repeated completion must still be
-  // answered.
-  if (!upload.ok || upload.value.checksumType === null || upload.value.checksumType === type) return ok(null);
-  return err(
-    s3Failure(
-      'InvalidRequest',
-      `The upload was created using the ${upload.value.checksumType} checksum mode. The complete request must use the same checksum mode.`,
-    ),
-  );
+/**
+ * Checks that a request fits the upload that it completes. The customer-provided key of the upload is needed, as at S3 for uploads
+ * with checksums, which all have there (CompleteMultipartUpload, x-amz-server-side-encryption-customer-key).
+ */
+function checkUpload(headers: Headers, upload: UploadFacts, key: CustomerKey | null): Result<unknown, S3Failure> {
+  const type = headers.get('x-amz-checksum-type')?.toUpperCase();
+  if (type !== undefined && upload.checksumType !== null && upload.checksumType !== type) {
+    return err(
+      s3Failure(
+        'InvalidRequest',
+        `The upload was created using the ${upload.checksumType} checksum mode. The complete request must use the same checksum mode.`,
+      ),
+    );
+  }
+  return checkPartKey(upload, key);
 }
 
 function takeChecksum(headers: Headers): Result<string | null, S3Failure> {

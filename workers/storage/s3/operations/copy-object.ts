@@ -2,9 +2,19 @@ import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { CHECKSUM_ALGORITHMS, parseChecksumAlgorithm, toChecksumElement } from '../../domain/checksums.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
-import type { Checksums, ObjectMetadata, VersionAttributes } from '../../engine/model/contract.ts';
+import type {
+  Checksums,
+  CopyRequest,
+  Engine,
+  ObjectMetadata,
+  Proven,
+  VersionAttributes,
+  VersionFacts,
+} from '../../engine/model/contract.ts';
 import { ownerOfUpload } from '../access/acl-request.ts';
 import { type CopySource, openCopySource } from '../objects/copy-source.ts';
+import { readWriteKey } from '../objects/customer-keys.ts';
+import { type CopyKeys, copyEncrypted, isEncryptedCopy } from '../objects/encrypted-copy.ts';
 import { quoteEtag, shownVersionId, toWrittenHeaders } from '../objects/object-headers.ts';
 import { readNewObject, readWriteCondition, uploadHeadersOf } from '../objects/object-upload.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
@@ -30,17 +40,20 @@ export const copyObject: Operation = {
     if (!source.ok) return source;
     const refused = refuseSource(context, source.value, directives.value.metadata);
     if (refused) return err(refused);
+    const target = readWriteKey(request.headers, bucket);
+    if (!target.ok) return target;
     const object = await toNewObject(context, source.value, directives.value);
     if (!object.ok) return object;
-    const copied = await engine.copyObject({
+    const order = {
       bucket,
       name: request.key,
       source: source.value.version,
       ...object.value,
       ...(algorithm.value ? { checksum: algorithm.value } : {}),
       ...condition.value,
-    });
-    if (!copied.ok) return toFailure(copied);
+    };
+    const copied = await copy(engine, order, { source: source.value.key, target: target.value });
+    if (!copied.ok) return copied;
     const { version } = source.value;
     return {
       ok: true,
@@ -52,7 +65,7 @@ export const copyObject: Operation = {
           ...toChecksumElements(copied.value.checksums, copied.value.checksumType),
         ],
         {
-          ...toWrittenHeaders(bucket, copied.value),
+          ...toWrittenHeaders(bucket, copied.value, target.value),
           ...(source.value.bucket.versioning === 'never'
             ? {}
             : { 'x-amz-copy-source-version-id': shownVersionId(version) }),
@@ -62,6 +75,12 @@ export const copyObject: Operation = {
     };
   },
 };
+
+async function copy(engine: Engine, order: CopyRequest, keys: CopyKeys): Promise<Proven<VersionFacts, S3Failure>> {
+  if (isEncryptedCopy(keys)) return await copyEncrypted(engine, order, keys);
+  const copied = await engine.copyObject(order);
+  return copied.ok ? copied : toFailure(copied);
+}
 
 type Directive = 'COPY' | 'REPLACE';
 
@@ -99,7 +118,12 @@ function refuseSource(context: BucketContext, source: CopySource, metadata: Dire
   }
   const isItself =
     source.bucket.bucketId === bucket.bucketId && source.version.name === request.key && source.versionId === undefined;
-  const changes = ['x-amz-storage-class', 'x-amz-website-redirect-location', 'x-amz-server-side-encryption'];
+  const changes = [
+    'x-amz-storage-class',
+    'x-amz-website-redirect-location',
+    'x-amz-server-side-encryption',
+    'x-amz-server-side-encryption-customer-algorithm',
+  ];
   if (isItself && metadata === 'COPY' && !changes.some((name) => request.headers.has(name))) {
     return s3Failure(
       'InvalidRequest',

@@ -9,7 +9,8 @@ import {
 } from '../../domain/checksums.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
-import { ENCRYPTED, toAbortHeaders } from '../objects/object-headers.ts';
+import { readWriteKey, toNewRecord, withKeyRecord } from '../objects/customer-keys.ts';
+import { toAbortHeaders, toEncryptionHeaders } from '../objects/object-headers.ts';
 import { readNewObject, uploadHeadersOf } from '../objects/object-upload.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { toFailure } from '../protocol/engine-failures.ts';
@@ -31,7 +32,10 @@ export const createMultipartUpload: Operation = {
     if (!checksum.ok) return checksum;
     const object = await readNewObject(context, uploadHeadersOf(context), request.key);
     if (!object.ok) return object;
-    const { metadata } = object.value;
+    const customerKey = readWriteKey(request.headers, bucket);
+    if (!customerKey.ok) return customerKey;
+    const record = customerKey.value === null ? null : toNewRecord(customerKey.value);
+    const { metadata } = withKeyRecord(object.value, record);
     const initiator = { initiatorId: caller.principal.userId, initiatorName: caller.principal.name };
     const created = await engine.createUpload({
       bucket,
@@ -52,7 +56,7 @@ export const createMultipartUpload: Operation = {
             ? { 'x-amz-checksum-algorithm': checksum.value.algorithm, 'x-amz-checksum-type': checksum.value.type }
             : {}),
           ...toAbortHeaders(bucket, created.value),
-          ...ENCRYPTED,
+          ...toEncryptionHeaders(customerKey.value),
         },
       ),
       proof: created.proof,

@@ -2,6 +2,7 @@ import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
 import type { StoredVersion } from '../../engine/model/contract.ts';
 import { toPartChecksums } from '../documents/upload-elements.ts';
+import { checkReadKey } from '../objects/customer-keys.ts';
 import { storageClassOf } from '../objects/list-objects-page.ts';
 import { toVersionHeaders } from '../objects/object-headers.ts';
 import { mayList } from '../objects/object-read.ts';
@@ -24,6 +25,8 @@ export const getObjectAttributes: Operation = {
     if (!wanted.ok) return wanted;
     const version = requireObject(found, bucket, request.key, request.query.get('versionId'), () => mayList(context));
     if (!version.ok) return version;
+    const key = checkReadKey(version.value, request.headers);
+    if (!key.ok) return key;
     const { etag, checksums, checksumType, size, modifiedAt, partCount } = version.value;
     const parts =
       wanted.value.has('ObjectParts') && partCount !== null ? await readParts(context, version.value) : ok(null);

@@ -1,13 +1,15 @@
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
 import { parseChecksumAlgorithm, UNSUPPORTED_MESSAGE } from '../../domain/checksums.ts';
+import type { CustomerKey, KeyRecord } from '../../domain/customer-key.ts';
 import { type S3Failure, s3Failure } from '../../domain/failure.ts';
 import { checkKey } from '../../domain/naming.ts';
 import { checkPostPolicy, parsePostPolicy } from '../../domain/post-policy.ts';
 import { OBJECT_TAGS_MAX } from '../../domain/tagging.ts';
 import type { VersionAttributes, VersionFacts } from '../../engine/model/contract.ts';
 import { openForm, type UploadForm } from '../bodies/form-body.ts';
-import { openUploadBody } from '../bodies/upload-body.ts';
+import { openUploadBody, type UploadBody, withDefaultChecksum } from '../bodies/upload-body.ts';
 import { parseTagDocument, toTagRecord } from '../documents/tag-document.ts';
+import { readWriteKey, sealBody, withKeyRecord } from '../objects/customer-keys.ts';
 import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
 import { readNewObject, type UploadHeaders } from '../objects/object-upload.ts';
 import { answer, emptyAnswer } from '../protocol/answer.ts';
@@ -43,26 +45,34 @@ export const postObject: Operation = {
       true,
     );
     if (!body.ok) return body;
+    const customerKey = readWriteKey(headers, context.bucket);
+    if (!customerKey.ok) return customerKey;
+    const checked = withDefaultChecksum(body.value);
+    const { verify } = checked;
+    const sized: UploadBody = {
+      ...checked,
+      verify(digests) {
+        const refused = checkSize(digests.size, range);
+        return refused ? err(refused) : verify(digests);
+      },
+    };
+    const sealed = await sealBody(sized, customerKey.value);
     const put = await context.engine.putObject<S3Failure>({
       event: 'ObjectCreated:Post',
       bucket: context.bucket,
       name: key.value,
-      ...object,
-      ...body.value,
-      verify: (digests) => {
-        const sized = checkSize(digests.size, range);
-        return sized ? err(sized) : body.value.verify(digests);
-      },
+      ...withKeyRecord(object, sealed.record),
+      ...sealed.body,
       ...(renewForm && {
         async renew() {
           const renewed = await renewForm();
           if (renewed.ok) context = renewed.value.context;
-          return toRenewed(renewed);
+          return toRenewed(renewed, sealed.record);
         },
       }),
     });
     if (!put.ok) return toFailure(put);
-    return { ok: true, value: toAnswer(context, fields, put.value), proof: put.proof };
+    return { ok: true, value: toAnswer(context, fields, put.value, customerKey.value), proof: put.proof };
   },
 };
 
@@ -116,8 +126,8 @@ const authorizeNext = async (
 ): Promise<Result<AllowedForm<RenewedContext>, S3Failure>> =>
   outer.ok ? authorizeForm(outer.value, key, fields, headers) : outer;
 
-const toRenewed = (allowed: Result<AllowedForm<RenewedContext>, S3Failure>) =>
-  allowed.ok ? ok({ ...allowed.value.object, bucket: allowed.value.context.bucket }) : allowed;
+const toRenewed = (allowed: Result<AllowedForm<RenewedContext>, S3Failure>, record: KeyRecord | null) =>
+  allowed.ok ? ok({ ...withKeyRecord(allowed.value.object, record), bucket: allowed.value.context.bucket }) : allowed;
 
 const WRITE = { of: 'bucket', permission: 'WRITE' } as const;
 
@@ -181,13 +191,14 @@ function toAnswer(
   { request, bucket }: BucketContext,
   fields: ReadonlyMap<string, string>,
   version: VersionFacts,
+  customerKey: CustomerKey | null,
 ): Response {
   const etag = quoteEtag(version.etag);
   const location = `${request.isSecure ? 'https' : 'http'}://${request.headers.get('host') ?? ''}/${bucket.name}/${encodeURIComponent(version.name)}`;
   const headers = {
     etag,
     location,
-    ...toWrittenHeaders(bucket, version),
+    ...toWrittenHeaders(bucket, version, customerKey),
     ...toChecksumHeaders(version.checksums, version.checksumType),
   };
   const redirect = toRedirect(

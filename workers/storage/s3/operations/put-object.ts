@@ -1,6 +1,7 @@
 import { ok } from '../../../shared/pure/result.ts';
 import { checkKey } from '../../domain/naming.ts';
-import { openUploadBody } from '../bodies/upload-body.ts';
+import { openUploadBody, withDefaultChecksum } from '../bodies/upload-body.ts';
+import { readWriteKey, sealBody, withKeyRecord } from '../objects/customer-keys.ts';
 import { quoteEtag, toChecksumHeaders, toWrittenHeaders } from '../objects/object-headers.ts';
 import { readNewObject, readWriteCondition, uploadHeadersOf } from '../objects/object-upload.ts';
 import { emptyAnswer } from '../protocol/answer.ts';
@@ -19,6 +20,9 @@ export const putObject: Operation = {
     if (!condition.ok) return condition;
     const body = openUploadBody(request, caller.payload, PUT_BYTES_MAX);
     if (!body.ok) return body;
+    const customerKey = readWriteKey(request.headers, bucket);
+    if (!customerKey.ok) return customerKey;
+    const sealed = await sealBody(withDefaultChecksum(body.value), customerKey.value);
     const object = await readNewObject(context, uploadHeadersOf(context), request.key);
     if (!object.ok) return object;
     // The bucket as it was when the write was last authorised, at first or by `renew`.
@@ -26,14 +30,15 @@ export const putObject: Operation = {
     const put = await engine.putObject({
       bucket,
       name: request.key,
-      ...body.value,
-      ...object.value,
+      ...sealed.body,
+      ...withKeyRecord(object.value, sealed.record),
       ...condition.value,
       ...(renew && {
         async renew() {
           const renewed = await renewObject(renew);
-          if (renewed.ok) current = renewed.value.bucket;
-          return renewed;
+          if (!renewed.ok) return renewed;
+          current = renewed.value.bucket;
+          return ok(withKeyRecord(renewed.value, sealed.record));
         },
       }),
     });
@@ -42,7 +47,7 @@ export const putObject: Operation = {
       ok: true,
       value: emptyAnswer(200, {
         etag: quoteEtag(put.value.etag),
-        ...toWrittenHeaders(current, put.value),
+        ...toWrittenHeaders(current, put.value, customerKey.value),
         ...toChecksumHeaders(put.value.checksums, put.value.checksumType),
       }),
       proof: put.proof,

@@ -1,13 +1,15 @@
 import { err, ok, type Result } from '../../../shared/pure/result.ts';
+import { parseCustomerKey } from '../../domain/customer-key.ts';
 import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure.ts';
-import type { ByteRange } from '../../engine/model/contract.ts';
+import type { ByteRange, CopyPartRequest, Engine, PartFacts, Proven } from '../../engine/model/contract.ts';
 import { readPartNumber, readUploadId, toPartChecksums } from '../documents/upload-elements.ts';
 import { openCopySource } from '../objects/copy-source.ts';
-import { ENCRYPTED, quoteEtag, shownVersionId } from '../objects/object-headers.ts';
+import { checkPartKey } from '../objects/customer-keys.ts';
+import { type CopyKeys, copyEncryptedPart, isEncryptedCopy } from '../objects/encrypted-copy.ts';
+import { quoteEtag, shownVersionId, toEncryptionHeaders } from '../objects/object-headers.ts';
 import { xmlAnswer } from '../protocol/answer.ts';
 import { toFailure } from '../protocol/engine-failures.ts';
 import type { Operation } from '../protocol/operation.ts';
-import { refuseCustomerKey } from '../protocol/unsupported-headers.ts';
 import { element } from '../protocol/xml.ts';
 
 export const uploadPartCopy: Operation = {
@@ -17,8 +19,8 @@ export const uploadPartCopy: Operation = {
     const { request, bucket, engine } = context;
     const partNumber = readPartNumber(request);
     if (!partNumber.ok) return partNumber;
-    const refused = refuseCustomerKey(request.headers);
-    if (refused) return err(refused);
+    const given = parseCustomerKey(request.headers);
+    if (!given.ok) return given;
     const uploadId = readUploadId(request);
     const [upload, source] = await Promise.all([
       engine.getUpload(bucket, request.key, uploadId),
@@ -26,9 +28,11 @@ export const uploadPartCopy: Operation = {
     ]);
     if (!upload.ok) return toFailure(upload);
     if (!source.ok) return source;
+    const target = checkPartKey(upload.value, given.value);
+    if (!target.ok) return target;
     const range = readSourceRange(request.headers.get('x-amz-copy-source-range'), source.value.version.size);
     if (!range.ok) return range;
-    const part = await engine.copyPart({
+    const order = {
       bucket,
       name: request.key,
       uploadId,
@@ -36,12 +40,15 @@ export const uploadPartCopy: Operation = {
       source: source.value.version,
       ...(range.value ? { range: range.value } : {}),
       checksum: upload.value.checksumAlgorithm,
-    });
-    if (!part.ok) return toFailure(part);
-    const headers: Record<string, string> =
-      source.value.bucket.versioning === 'never'
-        ? ENCRYPTED
-        : { ...ENCRYPTED, 'x-amz-copy-source-version-id': shownVersionId(source.value.version) };
+    };
+    const part = await copyPart(engine, order, { source: source.value.key, target: target.value });
+    if (!part.ok) return part;
+    const headers: Record<string, string> = {
+      ...toEncryptionHeaders(target.value),
+      ...(source.value.bucket.versioning === 'never'
+        ? {}
+        : { 'x-amz-copy-source-version-id': shownVersionId(source.value.version) }),
+    };
     return ok(
       xmlAnswer(
         'CopyPartResult',
@@ -55,6 +62,12 @@ export const uploadPartCopy: Operation = {
     );
   },
 };
+
+async function copyPart(engine: Engine, order: CopyPartRequest, keys: CopyKeys): Promise<Proven<PartFacts, S3Failure>> {
+  if (isEncryptedCopy(keys)) return await copyEncryptedPart(engine, order, keys);
+  const copied = await engine.copyPart(order);
+  return copied.ok ? copied : toFailure(copied);
+}
 
 /**
  * Parses the range of the source. Only `bytes=first-last` with both ends inside the source is accepted (UploadPartCopy,

@@ -3,8 +3,6 @@ import { invalidArgument, type S3Failure, s3Failure } from '../../domain/failure
 
 type Readable = { get(name: string): string | null };
 
-const CUSTOMER_KEY = ['algorithm', 'key', 'key-md5'].map((part) => `server-side-encryption-customer-${part}`);
-
 /** Refuses unsupported headers of operations that write an object or create an upload. */
 export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
   const encryption = headers.get('x-amz-server-side-encryption');
@@ -31,16 +29,7 @@ export function refuseUnsupportedUpload(headers: Readable): S3Failure | null {
       details: { Header: 'x-amz-write-offset-bytes' },
     });
   }
-  return refuseCustomerKey(headers);
-}
-
-/**
- * Refuses unsupported headers of parts. A part has the encryption of its upload, but its request may name a customer-provided key.
- */
-export function refuseCustomerKey(headers: Readable): S3Failure | null {
-  return hasCustomerKey(headers, 'x-amz-')
-    ? s3Failure('NotImplemented', 'Encryption with customer-provided keys is not implemented.')
-    : null;
+  return null;
 }
 
 /** Refuses headers that choose an encryption for a read, because a read cannot choose one (GetObject, "Encryption"). */
@@ -49,18 +38,8 @@ export function refuseEncryptionOfRead(headers: Readable): S3Failure | null {
     const value = headers.get(name);
     if (value !== null) return invalidArgument(name, value, `${name} header is not supported for this operation.`);
   }
-  return refuseDecryption(headers);
+  return null;
 }
-
-/** Refuses customer-provided keys for decryption. @param prefix `x-amz-`, or `x-amz-copy-source-` for the source of a copy. */
-export function refuseDecryption(headers: Readable, prefix = 'x-amz-'): S3Failure | null {
-  return hasCustomerKey(headers, prefix)
-    ? s3Failure('InvalidRequest', 'The encryption parameters are not applicable to this object.')
-    : null;
-}
-
-const hasCustomerKey = (headers: Readable, prefix: string): boolean =>
-  CUSTOMER_KEY.some((name) => headers.get(`${prefix}${name}`) !== null);
 
 /**
  * Refuses conditions that S3 supports on reads only. If they were ignored, the write could do what the client wanted to prevent.
