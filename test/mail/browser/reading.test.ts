@@ -44,6 +44,26 @@ describe.skipIf(!hasChromium)('a message that is read', () => {
     await page.context().close();
   });
 
+  it('folds wide tables on a phone if their text would be too small to read', async () => {
+    const cell = '<td><div style="width:400px;font-size:10px"><span>small text in a column</span></div></td>';
+    const table = `<table width="800"><tr>${cell}${cell.replace('small', 'other')}</tr></table>`;
+    const { page, troubles } = await open('folded', (user) => letter(user, 'Reading', table, HTML), PHONE);
+    const boxOf = (text: string) =>
+      frame(page)
+        .getByText(text)
+        .evaluate((element) => {
+          const { left, top, height } = element.getBoundingClientRect();
+          return { left, top, height };
+        });
+    await frame(page).getByText('other text').waitFor();
+    await eventually(async () => (await boxOf('other text')).top > (await boxOf('small text')).top).toBe(true);
+    expect((await boxOf('other text')).height).toBeGreaterThan(10);
+    await page.getByRole('button', { name: 'Show at full size' }).tap();
+    await eventually(async () => (await boxOf('other text')).left).toBeGreaterThan(390);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('sets right-to-left text from the right, in the list, the message and the compose window', async () => {
     const subject = 'Reading';
     const { page, user } = await open('rtl', (one) =>

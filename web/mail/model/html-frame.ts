@@ -10,6 +10,10 @@ import { clean, PARSED_STYLE_ATTRIBUTE } from './message-html.ts';
 export const FRAME_SANDBOX = 'allow-same-origin allow-popups allow-popups-to-escape-sandbox';
 /** Smallest factor by which wide mail is scaled down to fit the frame. */
 const ZOOM_MIN = 0.3;
+/** Size in pixels below which text cannot be read. If most of the text would be smaller, tables are folded instead. */
+const READABLE_PX_MIN = 7;
+/** Texts of a message whose size is measured. */
+const MEASURED_TEXTS_MAX = 400;
 
 export interface FrameFacts {
   hasRemoteImages: boolean;
@@ -117,14 +121,27 @@ export function findQuote(body: HTMLElement): HTMLElement | null {
   return isIntroduced ? quote : null;
 }
 
-/** Scales mail that is wider than the frame. @returns whether it is wider. */
+/**
+ * Scales mail that is wider than the frame. If its text would be too small to read, folds its tables first: cells are then below each
+ * other (`mail-frame.html`). @returns whether it is wider.
+ */
 function fitWidth(inside: Document, isFullSize: boolean): boolean {
   const { body, documentElement } = inside;
   body.style.removeProperty('zoom');
+  body.classList.remove('folded');
   const isWide = documentElement.scrollWidth > documentElement.clientWidth + 1;
   documentElement.style.overflowX = isWide && isFullSize ? 'auto' : 'hidden';
   if (!isWide || isFullSize) return isWide;
-  // Scaling changes how lines break and so the width of the content. Repeat until the content fits.
+  const textSize = findTextSize(inside);
+  if (textSize * scaleToFit(inside) >= READABLE_PX_MIN) return true;
+  body.style.removeProperty('zoom');
+  body.classList.add('folded');
+  scaleToFit(inside);
+  return true;
+}
+
+/** Scales the content until it fits, because scaling changes how lines break and so the width. @returns the factor. */
+function scaleToFit({ body, documentElement }: Document): number {
   let zoom = 1;
   for (let round = 0; round < 4; round += 1) {
     const ratio = documentElement.clientWidth / documentElement.scrollWidth;
@@ -132,5 +149,20 @@ function fitWidth(inside: Document, isFullSize: boolean): boolean {
     zoom = Math.max(ZOOM_MIN, zoom * ratio * 0.995);
     body.style.setProperty('zoom', String(zoom));
   }
-  return true;
+  return zoom;
+}
+
+/** @returns the size that most of the text has, in pixels without the scale. */
+function findTextSize(inside: Document): number {
+  const lengths = new Map<number, number>();
+  const walker = inside.createTreeWalker(inside.body, NodeFilter.SHOW_TEXT);
+  for (let count = 0; count < MEASURED_TEXTS_MAX && walker.nextNode(); count += 1) {
+    const { parentElement, textContent } = walker.currentNode;
+    const length = (textContent ?? '').trim().length;
+    if (!parentElement || length === 0) continue;
+    const size = Number.parseFloat(inside.defaultView?.getComputedStyle(parentElement).fontSize ?? '');
+    lengths.set(size, (lengths.get(size) ?? 0) + length);
+  }
+  const [most] = [...lengths].sort(([, a], [, b]) => b - a);
+  return most?.[0] ?? READABLE_PX_MIN / ZOOM_MIN;
 }
