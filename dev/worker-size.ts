@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
  * Limit of the script in bytes, gzipped. Most of it is libraries. Before raising this, look for parts of them that no request needs:
  * `wrangler deploy --dry-run --metafile` says what the script has, and `[alias]` of wrangler.toml leaves parts out.
  */
-const WORKER_GZIP_BYTES_MAX = 1_360_000;
+const WORKER_GZIP_BYTES_MAX = 1_390_000;
 
 /** @param folder what wrangler bundled. @returns a sentence if the script is over its limit, or null. */
 export function findSizeProblem(folder: string): string | null {
