@@ -76,7 +76,6 @@ export function FurtherFields({ board, isNew }: { board: Board; isNew: boolean }
           name="makes_boards"
           maxLength={31}
           pattern="[a-z0-9][a-z0-9\-]*"
-          placeholder="level-"
           defaultValue={board.makes_boards ?? ''}
         />
       </label>

@@ -42,6 +42,7 @@ const BAD: Record<string, readonly string[]> = {
   MAX_BUCKETS_PER_USER: ['0', '-1', '1k', '1.5', '0x10', '1e3', 'NaN', 'Infinity'],
   LOG_SAMPLE_PERCENT: ['-1', '101', 'all'],
   WRITE_QUORUM: ['0', '1', '17', 'all', '2.5'],
+  SMALL_COPIES: ['always', '1', 'on'],
   LOCATION_REGIONS: ['europe', 'weur;enam', 'weur,'],
   SCRUB_DAYS: ['0', '366', 'thirty'],
   EDGE_CACHE_SECONDS: ['-1', '86401', 'a day'],
