@@ -5,7 +5,10 @@ import { unguardedEnv } from './stores/guarded-database.ts';
 import { judgeStores } from './stores/health-verdict.ts';
 import { logError, logInfo } from './telemetry/log.ts';
 
-/** Runs the cron work of the products that are served. If one fails, the others still run. */
+/**
+ * Runs the cron work of the products that are served, one schedule after another: first the schedules of all products, then the
+ * slow ones. If one fails, the others still run.
+ */
 export async function runSchedules(
   products: readonly Product[],
   controller: ScheduledController,
@@ -20,11 +23,9 @@ export async function runSchedules(
   );
   // An empty installation that waits for a rescue must not write ids of its own to the locations.
   if (await isAwaitingRescue(unguardedEnv(env))) return void logInfo('rescue_awaited', {});
-  for (const product of served) {
-    const { schedules = {} } = await product.work();
-    for (const [name, run] of Object.entries(schedules))
-      await run(controller, env, ctx).catch((error: unknown) => logError('schedule_failed', error, { product: name }));
-  }
+  const inOrder = [...work.map(({ schedules }) => schedules), ...work.map(({ slowSchedules }) => slowSchedules)];
+  for (const [name, run] of inOrder.flatMap((schedules = {}) => Object.entries(schedules)))
+    await run(controller, env, ctx).catch((error: unknown) => logError('schedule_failed', error, { product: name }));
 }
 
 /**

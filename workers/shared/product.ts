@@ -90,6 +90,8 @@ type Consume = (batch: MessageBatch, env: Env, ctx: ExecutionContext) => Promise
 export interface ProductWork {
   /** Run by both cron triggers, one per minute and one per day. Logs name a failed one by its key. */
   readonly schedules?: Readonly<Record<string, Schedule>>;
+  /** Schedules that may take most of a minute. They run after the schedules of all products. */
+  readonly slowSchedules?: Readonly<Record<string, Schedule>>;
   /** Handles messages of the product's queue. */
   readonly consume?: Consume;
   /** Handles events of the product's second queue. */
