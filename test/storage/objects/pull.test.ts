@@ -8,7 +8,17 @@ import { toSystemAuditRow } from '../../../workers/shared/audit/audit.ts';
 import { toPullContext } from '../../../workers/storage/domain/pulls.ts';
 import type { EngineContext } from '../../../workers/storage/engine/model/context.ts';
 import type { Bucket, Engine } from '../../../workers/storage/engine/model/contract.ts';
-import { cancelJob, findJob, insertJob, JOB_LEASE_MS } from '../../../workers/storage/engine/store/job-store.ts';
+import {
+  cancelJob,
+  findJob,
+  insertJob,
+  JOB_LEASE_MS,
+  releaseJob,
+  renewLease,
+  saveJob,
+  selectRunnable,
+  takeJob,
+} from '../../../workers/storage/engine/store/job-store.ts';
 import { runJob } from '../../../workers/storage/maintenance/jobs.ts';
 import { pullSecrets } from '../../../workers/storage/maintenance/pull-secrets.ts';
 import { makeBucket, makeEngine, value, wipe } from './harness.ts';
@@ -152,4 +162,36 @@ it('a cancelled pull has no secret, and that of an open one is sealed with a new
   expect(await sealedOf(context, jobId)).toBe('sealed again');
   expect(await cancelJob(context, jobId, auditOf(context, bucket.bucketId))).toBe(true);
   expect(await sealedOf(context, jobId)).toBeNull();
+});
+
+it('a worker of 0.2.0, which does not know pulls, takes none', async () => {
+  let now = Date.now();
+  const { engine, context } = makeEngine({ now: () => now });
+  const bucket = await makeBucket(engine, 'enabled');
+  const jobId = await startPull(context, bucket);
+  /** Takes the job as 0.2.0 does. */
+  const takeAsBefore = async (): Promise<number> => {
+    const sql = `UPDATE storage_job SET state = 'running', holder = 'old', lease_until = ?2
+       WHERE job_id = ?1 AND ended_at IS NULL AND lease_until <= ?3`;
+    const taken = await context.directory
+      .prepare(sql)
+      .bind(jobId, now + JOB_LEASE_MS, now)
+      .run();
+    return taken.meta.changes;
+  };
+  expect(await takeAsBefore()).toBe(0);
+  expect(await selectRunnable(context, 10)).toEqual([jobId]);
+  expect((await takeJob(context, jobId, 'one'))?.jobId).toBe(jobId);
+  expect(await takeJob(context, jobId, 'two')).toBeNull();
+  expect(await selectRunnable(context, 10)).toEqual([]);
+  await renewLease(context, jobId, 'one');
+  now += 2 * JOB_LEASE_MS;
+  expect(await takeAsBefore()).toBe(0);
+  const job = await takeJob(context, jobId, 'two');
+  if (job === null) throw new Error('the job was not taken');
+  expect(await saveJob(context, job, 'two')).toBe(true);
+  expect(await takeJob(context, jobId, 'three')).toBeNull();
+  await releaseJob(context, jobId, 'two');
+  expect(await takeAsBefore()).toBe(0);
+  expect(await selectRunnable(context, 10)).toEqual([jobId]);
 });

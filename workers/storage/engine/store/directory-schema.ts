@@ -88,7 +88,7 @@ export const storageJob = sqliteTable(
     report: text('report').notNull(),
     /** Problem code of a failed job; null for other jobs. */
     error: text('error'),
-    /** Id of the worker that runs the job. No other worker takes the job before `lease_until`. */
+    /** Id of the worker that runs the job. No other worker takes the job before `lease_until` (`job-store.ts`). */
     holder: text('holder'),
     leaseUntil: integer('lease_until').notNull(),
   },

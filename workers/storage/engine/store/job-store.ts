@@ -76,6 +76,16 @@ const RETENTION_MS = 30 * 86_400_000;
 /** Maximum number of open jobs per user, and of all operators together. */
 const OPEN_MAX = 20;
 
+/**
+ * What is added to the lease of a pull, in milliseconds. 0.2.0 takes every free job, does those that it does not know as copies, and
+ * keeps their secret when they end. It sees a pull as held, at any time.
+ */
+const PULL_LEASE = 1_000_000_000_000_000;
+/** SQL of the end of a job's lease, in milliseconds since 1970. */
+const LEASE_END = `lease_until % ${PULL_LEASE}`;
+/** SQL of what a job's lease is counted from: PULL_LEASE or 0. */
+const LEASE_BASE = `lease_until - ${LEASE_END}`;
+
 const insert = statement<{
   jobId: string;
   bucketId: string;
@@ -83,9 +93,10 @@ const insert = statement<{
   job: string;
   report: string;
   nowMs: number;
+  lease: number;
 }>(
   `INSERT INTO storage_job(job_id, bucket_id, user_id, job, state, created_at, report, lease_until)
-   SELECT :jobId, :bucketId, :userId, :job, 'waiting', :nowMs, :report, 0
+   SELECT :jobId, :bucketId, :userId, :job, 'waiting', :nowMs, :report, :lease
    WHERE (SELECT count(*) FROM storage_job WHERE ended_at IS NULL AND user_id IS :userId) < ${OPEN_MAX}`,
 );
 const forgetEnded = statement<{ before: number }>('DELETE FROM storage_job WHERE ended_at < :before');
@@ -108,6 +119,7 @@ export async function insertJob(
     job: JSON.stringify(request),
     report: JSON.stringify(emptyReport()),
     nowMs,
+    lease: request.order.kind === 'pull' ? PULL_LEASE : 0,
   };
   const { directory } = context;
   const [inserted] = await directory.batch([
@@ -151,7 +163,7 @@ export async function listJobs(
 }
 
 const listRunnable = statement<{ nowMs: number; limit: number }, { job_id: string }>(
-  `SELECT job_id FROM storage_job WHERE ended_at IS NULL AND lease_until <= :nowMs ORDER BY job_id LIMIT :limit`,
+  `SELECT job_id FROM storage_job WHERE ended_at IS NULL AND ${LEASE_END} <= :nowMs ORDER BY job_id LIMIT :limit`,
 );
 
 /** Lists open jobs that no worker holds. */
@@ -167,8 +179,8 @@ type Held = { jobId: string; holder: string };
 const IS_HELD = 'job_id = :jobId AND holder = :holder AND ended_at IS NULL';
 
 const take = statement<Held & { nowMs: number; until: number }>(
-  `UPDATE storage_job SET state = 'running', holder = :holder, lease_until = :until
-   WHERE job_id = :jobId AND ended_at IS NULL AND lease_until <= :nowMs`,
+  `UPDATE storage_job SET state = 'running', holder = :holder, lease_until = ${LEASE_BASE} + :until
+   WHERE job_id = :jobId AND ended_at IS NULL AND ${LEASE_END} <= :nowMs`,
 );
 
 /** Takes the lease of a job. @returns the job, or null if another worker holds it or it has ended. */
@@ -178,8 +190,10 @@ export async function takeJob(context: EngineContext, jobId: string, holder: str
   return taken.meta.changes === 1 ? await findJob(context, jobId, null) : null;
 }
 
-const renew = statement<Held & { until: number }>(`UPDATE storage_job SET lease_until = :until WHERE ${IS_HELD}`);
-const release = statement<Held>(`UPDATE storage_job SET lease_until = 0 WHERE ${IS_HELD}`);
+const renew = statement<Held & { until: number }>(
+  `UPDATE storage_job SET lease_until = ${LEASE_BASE} + :until WHERE ${IS_HELD}`,
+);
+const release = statement<Held>(`UPDATE storage_job SET lease_until = ${LEASE_BASE} WHERE ${IS_HELD}`);
 
 export async function renewLease(context: EngineContext, jobId: string, holder: string): Promise<void> {
   await prepare(context.directory, renew, { jobId, holder, until: Math.trunc(context.now()) + JOB_LEASE_MS }).run();
@@ -190,7 +204,7 @@ export async function releaseJob(context: EngineContext, jobId: string, holder: 
 }
 
 const save = statement<Held & { cursor: string; report: string; until: number }>(
-  `UPDATE storage_job SET cursor = :cursor, report = :report, lease_until = :until WHERE ${IS_HELD}`,
+  `UPDATE storage_job SET cursor = :cursor, report = :report, lease_until = ${LEASE_BASE} + :until WHERE ${IS_HELD}`,
 );
 
 /** Stores a job's progress. @returns false if the job was cancelled or another worker holds it. */
