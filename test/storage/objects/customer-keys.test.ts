@@ -1,9 +1,14 @@
 /** Objects that a customer-provided key encrypts, in the engine: only ciphertext is stored, and nothing that maintenance does loses it. */
 import { createHash } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
+import { toSystemAuditRow } from '../../../workers/shared/audit/audit.ts';
 import { ok } from '../../../workers/shared/pure/result.ts';
 import type { CustomerKey } from '../../../workers/storage/domain/customer-key.ts';
+import type { JobOrder } from '../../../workers/storage/domain/jobs.ts';
+import { slotOf } from '../../../workers/storage/domain/slots.ts';
 import type { Bucket, Engine } from '../../../workers/storage/engine/index.ts';
+import { findJob, insertJob } from '../../../workers/storage/engine/store/job-store.ts';
+import { runJob } from '../../../workers/storage/maintenance/jobs.ts';
 import { writeJournal } from '../../../workers/storage/maintenance/journal.ts';
 import { rebuildShard } from '../../../workers/storage/maintenance/rebuild.ts';
 import type { UploadBody } from '../../../workers/storage/s3/bodies/upload-body.ts';
@@ -15,13 +20,15 @@ import {
   withKeyRecord,
 } from '../../../workers/storage/s3/objects/customer-keys.ts';
 import { readContent } from '../../../workers/storage/s3/objects/object-content.ts';
-import { expectSound, loseDatabase, METADATA, makeBucket, patternOf, value, wipe } from './harness.ts';
+import { expectSound, loseDatabase, METADATA, makeBucket, makeEngine, patternOf, value, wipe } from './harness.ts';
 import { makeMaintainedEngine } from './maintained-engine.ts';
 
 beforeEach(wipe);
 
 const bytes = new Uint8Array(32).fill(9);
 const key: CustomerKey = { bytes, md5: createHash('md5').update(bytes).digest('base64') };
+
+const shardOf = ({ placement }: Bucket, name: string) => placement.shards[slotOf(name)];
 
 /** A text that is long enough to be found in whatever stores it. */
 const MARK = 'the plaintext of a secret';
@@ -120,4 +127,44 @@ test('an encrypted object keeps the checksum of its plaintext, and a read withou
   expect(version.checksums).toEqual(plain.checksums);
   expect(version.etag).not.toBe(plain.etag);
   expect(checkReadKey(version, new Headers())).toMatchObject({ ok: false, error: { code: 'InvalidRequest' } });
+});
+
+test('jobs keep the key of an object within a shard, and leave it out between shards', async () => {
+  let now = Date.now() + 86_400_000;
+  const { engine, context } = makeEngine({ now: () => now, shards: 2, limits: { bucketSpread: 2 } });
+  const bucket = await makeBucket(engine, 'enabled');
+  const content = contentOf(50_000, 1);
+  const names = Array.from({ length: 12 }, (_, i) => `a/${i}`);
+  for (const name of names) await putEncrypted(engine, { bucket, name }, content);
+  const run = async (order: JobOrder) => {
+    const jobId = crypto.randomUUID();
+    const request = { jobId, bucketId: bucket.bucketId, userId: null, order, isDryRun: false, scopes: null };
+    const target = { type: 'bucket', id: bucket.bucketId } as const;
+    const audit = toSystemAuditRow({ at: now, id: jobId, action: 'storage_job.start', target, details: {} });
+    expect(await insertJob(context, request, audit)).toBe(true);
+    now += 60_000;
+    while (await runJob(context, jobId));
+    return (await findJob(context, jobId, null))?.report;
+  };
+  const isFar = (name: string): boolean => shardOf(bucket, name) !== shardOf(bucket, name.replace('a/', 'b/'));
+  const far = names.filter(isFar);
+  const near = names.filter((name) => !isFar(name));
+  expect([far.length > 0, near.length > 0]).toEqual([true, true]);
+  const copied = await run({ kind: 'copy', prefix: 'a/', targetId: bucket.bucketId, targetPrefix: 'b/' });
+  expect(copied?.counts).toMatchObject({ objects_copied: near.length, skipped: far.length });
+  expect(copied?.obstacles.map(({ key: name, reason }) => `${name} ${reason}`).sort()).toEqual(
+    far.map((name) => `${name} encrypted`).sort(),
+  );
+  for (const name of near) await expectPlain(engine, bucket, name.replace('a/', 'b/'), content);
+
+  const atMs = now;
+  now += 60_000;
+  for (const name of names) value(await engine.deleteObject(bucket, { name }));
+  now += 60_000;
+  // A restore stays in the shard of its name.
+  expect((await run({ kind: 'restore', prefix: 'a/', atMs }))?.counts).toMatchObject({
+    objects_restored: names.length,
+  });
+  for (const name of names) await expectPlain(engine, bucket, name, content);
+  await expectSound(context);
 });

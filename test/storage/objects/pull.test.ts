@@ -1,4 +1,4 @@
-/** Pulls with a worker that is late, a source that does not answer or sends other bytes, and the end of the source's secret. */
+/** Pulls with a worker that is late, a source that does not answer, loses connections or sends other bytes, and the end of its secret. */
 
 import { env } from 'cloudflare:test';
 import { createHash } from 'node:crypto';
@@ -21,7 +21,7 @@ import {
 } from '../../../workers/storage/engine/store/job-store.ts';
 import { runJob } from '../../../workers/storage/maintenance/jobs.ts';
 import { pullSecrets } from '../../../workers/storage/maintenance/pull-secrets.ts';
-import { makeBucket, makeEngine, value, wipe } from './harness.ts';
+import { expectContent, makeBucket, makeEngine, patternOf, value, wipe } from './harness.ts';
 
 beforeEach(wipe);
 afterEach(() => vi.restoreAllMocks());
@@ -36,7 +36,7 @@ const VERSIONS: readonly Listed[] = [
   { id: 'v2', body: null },
   { id: 'v3', body: 'three' },
 ];
-const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+const md5 = (text: string | Uint8Array): string => createHash('md5').update(text).digest('hex');
 
 /** Answers as an S3 server whose bucket has the versions of one name. @param answerRead replaces its answer to a read. */
 function serve(answerRead: (id: string, body: string) => Promise<string> = async (_, body) => body): void {
@@ -194,4 +194,113 @@ it('a worker of 0.2.0, which does not know pulls, takes none', async () => {
   await releaseJob(context, jobId, 'two');
   expect(await takeAsBefore()).toBe(0);
   expect(await selectRunnable(context, 10)).toEqual([jobId]);
+});
+
+interface Read {
+  readonly parameters: URLSearchParams;
+  readonly headers: Headers;
+}
+
+/** Answers as an S3 server with one object. @param answerRead answers everything but listings. */
+function serveObject(size: number, etag: string, answerRead: (read: Read) => Response): void {
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const { url, headers } = new Request(input, init);
+    const parameters = new URL(url).searchParams;
+    if (!parameters.has('versions')) return answerRead({ parameters, headers });
+    return new Response(`<ListVersionsResult><IsTruncated>false</IsTruncated><Version><Key>k</Key><VersionId>v</VersionId>
+      <IsLatest>true</IsLatest><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>"${etag}"</ETag><Size>${size}</Size>
+      </Version></ListVersionsResult>`);
+  });
+}
+const answerOf = (body: BodyInit, length: number, etag: string, status = 200): Response =>
+  new Response(body, { status, headers: { etag: `"${etag}"`, 'content-length': String(length) } });
+
+it('an object in parts is pulled over several steps, and no part is stored twice', async () => {
+  let now = Date.now();
+  const { engine, context } = makeEngine({ now: () => now });
+  const bucket = await makeBucket(engine, 'enabled');
+  const jobId = await startPull(context, bucket);
+  const parts = [patternOf(5_000, 1), patternOf(5_000, 2), patternOf(100, 3)];
+  const etag = `${md5(Buffer.concat(parts.map((part) => Buffer.from(md5(part), 'hex'))))}-3`;
+  const reads: number[] = [];
+  let late = 0;
+  const realNow = Date.now.bind(Date);
+  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + late);
+  serveObject(10_100, etag, ({ parameters }) => {
+    const number = Number(parameters.get('partNumber') ?? 0);
+    const part = parts[number - 1];
+    if (part === undefined) return new Response(null, { status: 404 });
+    reads.push(number);
+    // The first step has no time left after its first part, and in the second one the source does not answer for a part.
+    if (reads.length === 1) late = 30_000;
+    if (reads.length === 3) return new Response(null, { status: 503 });
+    // A part that is stored must not be stored again: that would change the ETag.
+    const body = number === 1 && reads.length > 1 ? patternOf(5_000, 9) : part;
+    return answerOf(body, body.length, etag);
+  });
+  expect(await runJob(context, jobId)).toBe(false);
+  expect((await findJob(context, jobId, null))?.cursor).toMatchObject({ after: '', failures: 1 });
+  now += 2 * JOB_LEASE_MS;
+  expect(await runJob(context, jobId)).toBe(false);
+  expect(reads).toEqual([1, 1, 2, 1, 2, 3]);
+  expect((await findJob(context, jobId, null))?.report.counts).toMatchObject({ versions_pulled: 1, bytes: 10_100 });
+  await expectContent(engine, bucket, 'k', Buffer.concat(parts));
+  expect(value(await engine.getVersion(bucket, 'k')).etag).toBe(etag);
+  const uploads = await engine.listUploads({ bucket, prefix: '', delimiter: '', from: '', limit: 10 });
+  expect(value(uploads).entries).toEqual([]);
+});
+
+it.each([
+  ['goes on where the connection was lost', 206],
+  ['stores nothing if the source has no ranges', 200],
+])('a stream that is opened again %s', async (_, status) => {
+  const { engine, context } = makeEngine();
+  const bucket = await makeBucket(engine, 'enabled');
+  const jobId = await startPull(context, bucket);
+  const whole = patternOf(1_100_000);
+  const etag = md5(whole);
+  const ranges: unknown[] = [];
+  serveObject(whole.length, etag, ({ parameters, headers }) => {
+    if (parameters.has('acl') || parameters.has('ownershipControls')) return new Response(null, { status: 404 });
+    const range = headers.get('range');
+    ranges.push([range, headers.get('if-match')]);
+    if (range !== null) return answerOf(whole.slice(400_000), 700_000, etag, status);
+    let sent = 0;
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) =>
+      sent++ === 0
+        ? controller.enqueue(whole.slice(0, 400_000))
+        : controller.error(new Error('the connection was lost'));
+    return answerOf(new ReadableStream({ pull }), whole.length, etag);
+  });
+  await runJob(context, jobId);
+  expect(ranges.slice(0, 2)).toEqual([
+    [null, null],
+    ['bytes=400000-', `"${etag}"`],
+  ]);
+  if (status === 206) await expectContent(engine, bucket, 'k', whole);
+  else {
+    expect(await pulledIds(engine, bucket)).toEqual([]);
+    expect((await findJob(context, jobId, null))?.cursor).toMatchObject({ failures: 1 });
+  }
+});
+
+it.each([
+  ['asks for no ACL of a source without ACLs', 'BucketOwnerEnforced', 0],
+  ['asks for the ACL of each version of a source that may have some', 'ObjectWriter', 1],
+])('a pull %s', async (_, ownership, wanted) => {
+  const { engine, context } = makeEngine();
+  const bucket = await makeBucket(engine, 'enabled');
+  const jobId = await startPull(context, bucket);
+  let asked = 0;
+  serveObject(3, md5('one'), ({ parameters }) => {
+    if (parameters.has('acl')) {
+      asked++;
+      return new Response(null, { status: 404 });
+    }
+    const rule = `<OwnershipControls><Rule><ObjectOwnership>${ownership}</ObjectOwnership></Rule></OwnershipControls>`;
+    return parameters.has('ownershipControls') ? new Response(rule) : answerOf('one', 3, md5('one'));
+  });
+  await runJob(context, jobId);
+  expect(await pulledIds(engine, bucket)).toEqual(['v']);
+  expect(asked).toBe(wanted);
 });
