@@ -52,7 +52,7 @@ beforeAll(async () => {
     new PutBucketPolicyCommand({ Bucket, Policy: JSON.stringify({ Version: '2012-10-17', Statement }) }),
   );
   await put('index.html', '<script>1</script>');
-  await put('docs/index.html', 'docs');
+  await put('docs/index.html', 'docs', { CacheControl: 'public, max-age=60' });
   await put('private/index.html', 'secret');
   await put('error.html', 'lost');
   await put('old', '', { WebsiteRedirectLocation: '/docs/' });
@@ -72,6 +72,15 @@ describe('a website', () => {
     expect(await open('/', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
     const { headers } = await open('/');
     expect(await open('/', { 'if-none-match': String(headers.etag) })).toMatchObject({ status: 304 });
+  });
+
+  it('has the Cache-Control of each object, and says no more than that the edge must not change the bytes', async () => {
+    const cacheControl = async (path: string, encoding?: string) =>
+      (await open(path, encoding ? { 'accept-encoding': encoding } : {})).headers['cache-control'];
+    expect(await cacheControl('/docs/')).toBe('public, max-age=60');
+    expect(await cacheControl('/docs/', 'gzip')).toBe('public, max-age=60, no-transform');
+    expect(await cacheControl('/')).toBeUndefined();
+    expect(await cacheControl('/', 'gzip')).toBe('no-transform');
   });
 
   it('answers errors with the error document, and reads nothing that is not public', async () => {
