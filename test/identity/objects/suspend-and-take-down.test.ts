@@ -127,6 +127,23 @@ describe('a take-down', () => {
     expect(await read('/versioned-files/a', owner.token)).toBe(200);
   });
 
+  it('of a bucket stops its website, also one that only redirects', async () => {
+    const path = '/v1/storage/buckets/site-files/take-down';
+    expect((await call('PUT', '/site-files', undefined, owner.token)).status).toBe(200);
+    const all = '<RedirectAllRequestsTo><HostName>far.test</HostName></RedirectAllRequestsTo>';
+    const website = `<WebsiteConfiguration>${all}</WebsiteConfiguration>`;
+    expect((await call('PUT', '/site-files?website', website, owner.token)).status).toBe(200);
+    const open = async () => {
+      const request = new Request('http://site-files.s3.test/a', { redirect: 'manual' });
+      const withHost = { ...(env as Env), S3_HOST: 's3.test' } as Env;
+      const page = await worker.fetch(request as never, withHost, createExecutionContext());
+      return [page.status, page.headers.get('location')];
+    };
+    expect(await open()).toEqual([301, 'http://far.test/a']);
+    expect((await call('PUT', path, { reason: 'phishing' })).status).toBe(204);
+    expect(await open()).toEqual([451, null]);
+  });
+
   it('of a bucket stops every S3 request to it, those of its owner too, and can be lifted', async () => {
     const path = '/v1/storage/buckets/shared-files/take-down';
     const { headers } = await call('HEAD', '/shared-files', undefined, owner.token);

@@ -304,3 +304,80 @@ it.each([
   expect(await pulledIds(engine, bucket)).toEqual(['v']);
   expect(asked).toBe(wanted);
 });
+
+/** Answers every request with a listing, and each read with the body `x`. @param toList writes the listing of a request. */
+function list(toList: (query: URLSearchParams) => BodyInit): { count: () => number } {
+  const calls = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const { searchParams } = new URL(new Request(input, init).url);
+    if (searchParams.has('versions')) return new Response(toList(searchParams));
+    return new Response('x', { headers: { etag: `"${md5('x')}"` } });
+  });
+  return { count: () => calls.mock.calls.length };
+}
+const pageOf = (items: string, more = '<IsTruncated>false</IsTruncated>') =>
+  `<ListVersionsResult><EncodingType>url</EncodingType>${more}${items}</ListVersionsResult>`;
+const itemOf = (key: string, size = '1', id = 'v') =>
+  `<Version><Key>${key}</Key><VersionId>${id}</VersionId><Size>${size}</Size><ETag>"${md5('x')}"</ETag></Version>`;
+const TRUNCATED =
+  '<IsTruncated>true</IsTruncated><NextKeyMarker>k</NextKeyMarker><NextVersionIdMarker>v</NextVersionIdMarker>';
+
+/** A body without an end. It counts how many of its megabytes were read. */
+function endless(read: { megabytes: number }): ReadableStream<Uint8Array> {
+  const chunk = new Uint8Array(1024 ** 2).fill(32);
+  return new ReadableStream({
+    pull(controller) {
+      if (++read.megabytes > 60) controller.error(new Error('the body was read too far'));
+      else controller.enqueue(chunk);
+    },
+  });
+}
+
+it.each([
+  ['a key with a broken escape', pageOf(itemOf('%E0%A4%A'))],
+  ['half of a surrogate pair', pageOf(itemOf('a&#xD800;b'))],
+  ['no key', pageOf(itemOf(''))],
+  ['no number as a size', pageOf(itemOf('k', 'many'))],
+  ['a negative size', pageOf(itemOf('k', '-1'))],
+  ['a long version id', pageOf(itemOf('k', '1', 'v'.repeat(3_000)))],
+  ['entities', `<!DOCTYPE a [<!ENTITY b "c">]>${pageOf(itemOf('&b;'))}`],
+])('a pull ends with source_refused if the source lists %s', async (_, answer) => {
+  const { engine, context } = makeEngine();
+  const jobId = await startPull(context, await makeBucket(engine, 'enabled'));
+  list(() => answer);
+  await runJob(context, jobId);
+  expect(await findJob(context, jobId, null)).toMatchObject({ state: 'failed', error: 'source_refused' });
+});
+
+it.each([
+  ['repeats a position with no version', (more: URLSearchParams) => (more.has('version-id-marker') ? '' : itemOf('k'))],
+  ['gives the same page for each position', () => itemOf('j')],
+])('a pull ends with source_refused if the source %s', async (_, itemsFor) => {
+  const { engine, context } = makeEngine();
+  const jobId = await startPull(context, await makeBucket(engine, 'enabled'));
+  const calls = list((query) => {
+    if (calls.count() > 1_000) throw new Error('the source was asked too often');
+    return pageOf(itemsFor(query), TRUNCATED);
+  });
+  await runJob(context, jobId);
+  expect(await findJob(context, jobId, null)).toMatchObject({ state: 'failed', error: 'source_refused' });
+});
+
+it('reads neither an endless listing nor an endless object to the end', async () => {
+  const { engine, context } = makeEngine();
+  const bucket = await makeBucket(engine, 'enabled');
+  const [listing, object] = [{ megabytes: 0 }, { megabytes: 0 }];
+  const first = await startPull(context, bucket);
+  list(() => endless(listing));
+  await runJob(context, first);
+  expect(await findJob(context, first, null)).toMatchObject({ error: 'source_refused' });
+  const second = await startPull(context, bucket);
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const { searchParams } = new URL(new Request(input, init).url);
+    if (searchParams.has('versions')) return new Response(pageOf(itemOf('k')));
+    if (searchParams.has('acl')) return new Response(null, { status: 404 });
+    return new Response(endless(object), { headers: { etag: `"${md5('x')}"` } });
+  });
+  await runJob(context, second);
+  expect((await findJob(context, second, null))?.report.obstacles).toMatchObject([{ key: 'k', reason: 'damaged' }]);
+  expect([listing.megabytes < 10, object.megabytes < 10]).toEqual([true, true]);
+});

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { parseCustomerKey } from '../../../workers/storage/domain/customer-key.ts';
 import { detectAction } from '../../../workers/storage/s3/protocol/detect.ts';
 import { parseS3Request, withHoistedHeaders } from '../../../workers/storage/s3/protocol/request.ts';
 
@@ -169,14 +171,27 @@ describe('headers that a presigner moved into the query', () => {
     expect(hoist('/b/k?x-amz-acl=public-read').headers.get('x-amz-acl')).toBeNull();
   });
 
-  it('count as headers in a SigV2 link too, including customer keys', () => {
-    const customer = 'x-amz-server-side-encryption-customer-algorithm';
-    const target = `/b/k?AWSAccessKeyId=a&Signature=s&Expires=1&x-amz-acl=private&${customer}=AES256`;
-    expect([hoist(target).headers.get('x-amz-acl'), hoist(target).headers.get(customer)]).toEqual([
-      'private',
-      'AES256',
-    ]);
-    expect(hoist(`/b/k?${SIGNED}&${customer}=AES256`).headers.get(customer)).toBeNull();
+  it('count as headers in a SigV2 link too', () => {
+    const { headers } = hoist('/b/k?AWSAccessKeyId=a&Signature=s&Expires=1&x-amz-acl=private');
+    expect(headers.get('x-amz-acl')).toBe('private');
+  });
+
+  it('bring no customer-provided key, and are refused if it is in the link, instead of storing without it', () => {
+    const prefix = 'x-amz-server-side-encryption-customer-';
+    const key = Buffer.alloc(32, 7);
+    const md5 = createHash('md5').update(key).digest('base64');
+    const sent = {
+      [`${prefix}algorithm`]: 'AES256',
+      [`${prefix}key`]: key.toString('base64'),
+      [`${prefix}key-md5`]: md5,
+    };
+    for (const link of [SIGNED, 'AWSAccessKeyId=a&Signature=s&Expires=1']) {
+      const { headers } = hoist(`/b/k?${link}&${new URLSearchParams(sent)}`);
+      expect(headers.get(`${prefix}key`)).toBeNull();
+      expect(parseCustomerKey(headers)).toMatchObject({ ok: false, error: { code: 'InvalidArgument' } });
+      const both = hoist(`/b/k?${link}&${prefix}algorithm=AES256`, sent);
+      expect(parseCustomerKey(both.headers)).toMatchObject({ ok: true, value: { md5 } });
+    }
   });
 
   it('do not replace sent headers, and cannot inject line breaks', () => {

@@ -1,4 +1,5 @@
 /** The source of a pull: requests to another S3 server, and what its answers mean. */
+import { readLimited } from '../../shared/json/limited-body.ts';
 import { S3Location, type S3LocationAddress, TRANSFER_MS } from '../../shared/s3-location/client.ts';
 import type { SourceVersion } from '../domain/pulls.ts';
 import { pause } from '../engine/model/context.ts';
@@ -38,6 +39,11 @@ export interface Opened {
   readonly headers: Headers;
 }
 
+/** A page of 500 versions with the longest keys, each byte escaped, has about 2 MB. */
+const DOCUMENT_BYTES_MAX = 4 * 1024 ** 2;
+/** S3 gives version ids of at most 1,024 bytes. */
+const VERSION_ID_LENGTH_MAX = 1_024;
+const ETAG_LENGTH_MAX = 256;
 /** Times that a transfer is opened again after the connection was lost. */
 const REOPENINGS_MAX = 5;
 const isBusy = (status: number): boolean => status === 429 || status >= 500;
@@ -193,13 +199,11 @@ export class Source {
     return new ReadableStream({ pull, cancel: async (reason) => void (await reader?.cancel(reason)) });
   }
 
-  /** Reads a small body whole. */
-  async bytes(answer: Response): Promise<Uint8Array<ArrayBuffer>> {
-    const bytes = await answer.arrayBuffer().catch((error: unknown) => {
-      throw new SourceUnavailable(String(error));
-    });
+  /** Reads a small body whole. A body that is longer than `bytesMax` is cut off after it, so its length is a wrong one. */
+  async bytes(answer: Response, bytesMax: number): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = await readBody(answer, bytesMax);
     await this.#bytes.take(bytes.byteLength);
-    return new Uint8Array(bytes);
+    return bytes;
   }
 
   /**
@@ -217,7 +221,7 @@ export class Source {
   /** Whether objects of the bucket may have ACLs. Asked once. */
   hasAcls(): Promise<boolean> {
     this.#acls ??= this.#get('a read of its ownership controls', { query: { ownershipControls: '' } }).then(
-      async (answer) => !(await answer.text()).includes('BucketOwnerEnforced'),
+      async (answer) => !(await readText(answer))?.includes('BucketOwnerEnforced'),
     );
     return this.#acls;
   }
@@ -228,7 +232,7 @@ export class Source {
       key: version.key,
       query: { [name]: '', ...queryOf(version) },
     });
-    const text = await answer.text();
+    const text = await readText(answer);
     return answer.ok ? text : null;
   }
 }
@@ -236,21 +240,37 @@ export class Source {
 const queryOf = ({ id, isLatest }: SourceVersion): Record<string, string> =>
   id === 'null' && isLatest ? {} : { versionId: id };
 
-async function readList(answer: Response, root: string): Promise<XmlElement> {
-  const text = await answer.text().catch((error: unknown) => {
+/** Reads a body of a server that others chose, which may be endless. */
+const readBody = (answer: Response, bytesMax: number): Promise<Buffer<ArrayBuffer>> =>
+  readLimited(answer.body, bytesMax).catch((error: unknown) => {
     throw new SourceUnavailable(String(error));
   });
-  if (!answer.ok) throw new SourceRefused(answer.status);
-  const list = parseXml(text, root);
-  if (!list.ok) throw new SourceRefused(answer.status);
+
+/** @returns null if the document is longer than those of S3 are. */
+async function readText(answer: Response): Promise<string | null> {
+  const bytes = await readBody(answer, DOCUMENT_BYTES_MAX);
+  return bytes.length > DOCUMENT_BYTES_MAX ? null : bytes.toString();
+}
+
+async function readList(answer: Response, root: string): Promise<XmlElement> {
+  const text = await readText(answer);
+  const list = answer.ok && text !== null ? parseXml(text, root) : null;
+  if (!list?.ok) throw new SourceRefused(answer.status);
   return list.value;
 }
 
-const decode = (list: XmlElement, text: string): string =>
-  textOf(list, 'EncodingType') === 'url' ? decodeURIComponent(text.replaceAll('+', '%20')) : text;
+/** @throws SourceRefused for a text that is no key of S3. */
+function decode(list: XmlElement, text: string): string {
+  try {
+    const key = textOf(list, 'EncodingType') === 'url' ? decodeURIComponent(text.replaceAll('+', '%20')) : text;
+    if (key.isWellFormed()) return key;
+  } catch {}
+  throw new SourceRefused(200);
+}
 
+/** @throws SourceRefused for an item that no S3 server lists. */
 function toVersion(list: XmlElement, item: XmlElement, isMarker: boolean): SourceVersion {
-  return {
+  const version = {
     key: decode(list, textOf(item, 'Key') ?? ''),
     id: textOf(item, 'VersionId') || 'null',
     isMarker,
@@ -259,6 +279,11 @@ function toVersion(list: XmlElement, item: XmlElement, isMarker: boolean): Sourc
     etag: (textOf(item, 'ETag') ?? '').replaceAll('"', ''),
     modifiedAt: Date.parse(textOf(item, 'LastModified') ?? '') || 0,
   };
+  const { key, id, size, etag } = version;
+  const isSized = Number.isSafeInteger(size) && size >= 0;
+  const isShort = id.length <= VERSION_ID_LENGTH_MAX && etag.length <= ETAG_LENGTH_MAX;
+  if (key === '' || !isSized || !isShort) throw new SourceRefused(200);
+  return version;
 }
 
 /** Reads the grants of an ACL: those of the owner, of groups, and the number of the others. */

@@ -36,6 +36,9 @@ export const QUERIES_PER_PULL = 10;
 const STEP_MS_MAX = 20_000;
 /** A name's versions are planned together in memory. */
 const VERSIONS_PER_NAME_MAX = 20_000;
+/** Bounds of the listing of one name. A page has 500 versions, so 20,000 take 40 pages. */
+const PAGES_PER_NAME_MAX = 200;
+const LIST_MS_MAX = 120_000;
 const NAME_BYTES_MAX = 1024;
 /** Number of objects that the source does not have and a step finds at most. */
 const STRANGERS_PER_STEP = 100;
@@ -107,6 +110,7 @@ class Step {
     const page = await this.#list(isCurrentOnly);
     // A server without a listing of versions has one of objects.
     if (page === null) return ok({ next: { ...this.#cursor, isCurrentOnly: true, failures: 0 }, pulled: 0 });
+    if (page.versions.some(({ key }) => !key.startsWith(this.#order.source.prefix))) throw new SourceRefused(200);
     const groups = [...groupByName(page.versions)];
     const held = await findHeld(context, bucket, groups.map(([key]) => this.#nameOf(key)).filter(isShortName));
     const done = new Map<number, Deferred[]>();
@@ -133,6 +137,7 @@ class Step {
     const last = first < 0 ? (groups.at(-1)?.[0] ?? page.next?.key) : groups[first - 1]?.[0];
     const after = last ?? this.#cursor.after;
     const isEnd = first < 0 && page.next === null;
+    if (first < 0 && !isEnd && !isLater(after, this.#cursor.after)) throw new SourceRefused(200);
     await this.#reportStrangers(isEnd ? null : after, new Set(groups.map(([key]) => this.#nameOf(key))));
     if (isEnd) return ok({ next: null, pulled });
     const pageSize = nextPageSize(this.#cursor.pageSize, pulled > 0);
@@ -161,7 +166,8 @@ class Step {
     const versions: SourceVersion[] = [...first.versions];
     const last = versions.at(-1)?.key;
     let { next } = first;
-    while (next !== null && next.key === last && versions.length < VERSIONS_PER_NAME_MAX) {
+    for (let pages = 0; next !== null && next.key === last && versions.length < VERSIONS_PER_NAME_MAX; pages++) {
+      if (pages === PAGES_PER_NAME_MAX || Date.now() > this.#until + LIST_MS_MAX) throw new SourceRefused(200);
       const more = await this.#source.listVersions({ ...listing, afterKey: next.key, afterId: next.id, limit: 500 });
       if (more === null) break;
       const same = more.versions.filter(({ key }) => key === last);
@@ -256,6 +262,10 @@ class Step {
     addTo(this.#scene.job.report, 'bytes', size);
   }
 }
+
+/** Whether a key comes after another one. Most servers sort by UTF-8, some by UTF-16. */
+const isLater = (key: string, before: string): boolean =>
+  key > before || Buffer.compare(Buffer.from(key), Buffer.from(before)) > 0;
 
 /** Reports something about a name, once the job passes it. */
 type Deferred = () => void;

@@ -26,7 +26,7 @@ import { SourceUnavailable } from './pull-source.ts';
 
 /** Bodies up to this size are read whole before they are written, so that a pull holds one connection. */
 const WHOLE_BYTES_MAX = 1024 ** 2;
-const PART_LISTING_MAX = 10_000;
+const PARTS_MAX = 10_000;
 
 export type PullOutcome =
   | { readonly kind: 'written'; readonly versionId: string; readonly lacks: readonly JobObstacle[] }
@@ -72,7 +72,7 @@ async function transfer(task: PullTask): Promise<PullOutcome> {
     return refused(obstacle);
   }
   const length = Number(answer.headers.get('content-length') ?? version.size);
-  const bytes = length <= WHOLE_BYTES_MAX ? await source.bytes(answer) : null;
+  const bytes = length <= WHOLE_BYTES_MAX ? await source.bytes(answer, WHOLE_BYTES_MAX) : null;
   const described = await describe(task, headers);
   if (!described.ok) {
     if (bytes === null) await answer.body?.cancel();
@@ -98,7 +98,7 @@ const isReadableKey = (key: string): boolean => !key.split('/').some((segment) =
 function findObstacle({ version }: PullTask, answer: Response, parts: number): JobObstacle | null {
   if (answer.status === 401 || answer.status === 403) return 'source_denied';
   if (answer.status === 404 || answer.status === 412) return 'changed';
-  if (!answer.ok) return 'unreadable';
+  if (!answer.ok || parts > PARTS_MAX) return 'unreadable';
   if ((answer.headers.get('etag') ?? '').replaceAll('"', '') !== version.etag) return 'changed';
   return parts <= 1 && version.size > PUT_BYTES_MAX ? 'too_large' : null;
 }
@@ -225,7 +225,8 @@ async function openPart({ source, version }: PullTask, part: number): Promise<Tr
     await answer.body?.cancel();
     return null;
   }
-  const body = size <= WHOLE_BYTES_MAX ? await source.bytes(answer) : source.body(version, answer, size, true);
+  const body =
+    size <= WHOLE_BYTES_MAX ? await source.bytes(answer, WHOLE_BYTES_MAX) : source.body(version, answer, size, true);
   return { answer, size, body };
 }
 
@@ -247,7 +248,7 @@ async function findUpload(
     if (entry.kind !== 'item' || entry.item.name !== name) continue;
     const { uploadId, metadata } = entry.item;
     if (JSON.stringify(metadata.extra?.pulled) !== mark) continue;
-    const listed = await listParts(context, bucket, name, uploadId, { after: 0, limit: PART_LISTING_MAX });
+    const listed = await listParts(context, bucket, name, uploadId, { after: 0, limit: PARTS_MAX });
     if (listed.ok) return ok({ uploadId, parts: new Map(listed.value.parts.map((part) => [part.partNumber, part])) });
     if (listed.error.kind !== 'no_such_upload') return err(toFailure(listed.error));
   }

@@ -12,7 +12,7 @@ import { settingsOf } from '../../shared/settings/settings.ts';
 import { logError } from '../../shared/telemetry/log.ts';
 import { isServerError, type S3Failure } from '../domain/failure.ts';
 import type { Bucket, PendingRead, Proven } from '../engine/model/contract.ts';
-import { websiteOf } from './access/bucket-configuration.ts';
+import { isTakenDown, websiteOf } from './access/bucket-configuration.ts';
 import {
   type Admitted,
   type AttemptSource,
@@ -76,10 +76,10 @@ async function answerParsed(sent: S3Request, httpRequest: Request, wire: Wire): 
   return ok({ outcome: outcome.ok ? outcome : err(withDetails(outcome.error, sent)), bucket });
 }
 
-/** Answers a request to the website of a bucket. @returns null if the bucket has none. */
+/** Answers a request to the website of a bucket. @returns null if the bucket has none, or is taken down: then the S3 API says so. */
 async function answerSite(sent: S3Request, httpRequest: Request, wire: Wire): Promise<Answered | null> {
   const bucket = await wire.engine.getBucket(sent.bucket, 'recent');
-  const website = bucket.ok ? websiteOf(bucket.value) : null;
+  const website = bucket.ok && !isTakenDown(bucket.value) ? websiteOf(bucket.value) : null;
   if (!bucket.ok || website === null) return null;
   const outcome = await answerPage(sent, website, async (request) => {
     const cached = await findPublicAnswer(wire.cache, request, wire.now);

@@ -113,6 +113,14 @@ const NEVER_HOISTED =
   /^x-amz-(algorithm|credential|date|expires|signedheaders|signature|security-token|content-sha256|sdk-.*|trailer|decoded-content-length|server-side-encryption-.*)$/;
 
 /**
+ * Some presigners move a customer-provided key from the headers into the link. The algorithm then counts as a header, so that a
+ * request without the key is refused: ignored, it would store or read the object without encryption.
+ */
+const CUSTOMER_ALGORITHM = 'x-amz-server-side-encryption-customer-algorithm';
+/** Options of SigV2 clients that must be refused like headers, not ignored. */
+const KMS_OPTION = /^x-amz-server-side-encryption-(?!customer-)/;
+
+/**
  * Links may have the checksum of an empty body, because presigners that do not know the body add it. Such a checksum does not apply
  * to the body that is sent later.
  */
@@ -132,9 +140,8 @@ export function withHoistedHeaders(request: S3Request): S3Request {
   for (const [parameter, value] of request.query) {
     const name = parameter.toLowerCase();
     if (!/^x-amz-[a-z0-9_-]+$/.test(name) || /[\r\n\0]/.test(value)) continue;
-    // SigV2 clients also move a customer-provided encryption key into the query. The parameter must be refused like the header, not
-    // ignored.
-    if (NEVER_HOISTED.test(name) && !(isSigV2 && name.startsWith('x-amz-server-side-encryption-'))) continue;
+    const isRefusable = name === CUSTOMER_ALGORITHM || (isSigV2 && KMS_OPTION.test(name));
+    if (NEVER_HOISTED.test(name) && !isRefusable) continue;
     if (!request.headers.has(name) && !isChecksumOfNothing(name, value)) hoisted.push([name, value]);
   }
   if (hoisted.length === 0) return request;
