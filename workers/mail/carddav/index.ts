@@ -12,7 +12,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import { authorizeFirst, requireMailClient, type UserPrincipal } from '../../identity/index.ts';
 import { type JsonApiEnv, sendProblem } from '../../shared/json/json-api.ts';
-import { readLimited } from '../../shared/json/limited-body.ts';
+import { readLimited, readUpload } from '../../shared/json/limited-body.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { openMailbox } from '../bindings/mailbox.ts';
 import { NOT_FOUND } from '../schemas/errors.ts';
@@ -75,7 +75,7 @@ async function answerAt(c: Context<JsonApiEnv>, place: Place, user: UserPrincipa
 /** Reads the body. @returns the refusal if the caller's credential ended while it arrived. A longer body is cut off. */
 async function readBody(c: Context<JsonApiEnv>, bytesMax: number): Promise<Uint8Array | Response> {
   const begunAt = Date.now();
-  const body = await readLimited(c.req.raw.body, bytesMax);
+  const body = await readLimited(readUpload(c.req.raw.body), bytesMax);
   if (Date.now() - begunAt < SLOW_BODY_MS) return body;
   const refusal = await c.get('authorizeAgain')?.();
   return refusal ? sendProblem(c, refusal) : body;

@@ -1,7 +1,7 @@
 /** Receives a raw message in the body of a request: within the account's limit, and never whole in memory if it is large. */
 import type { Context } from 'hono';
 import type { JsonApiEnv } from '../../shared/json/json-api.ts';
-import { readLimited } from '../../shared/json/limited-body.ts';
+import { readLimited, readUpload } from '../../shared/json/limited-body.ts';
 import { type Problem, problem } from '../../shared/json/problem.ts';
 import { err, type Result } from '../../shared/pure/result.ts';
 import { deleteBlobs, inLargePieces } from '../bindings/blobs.ts';
@@ -33,13 +33,13 @@ export async function receiveMessage<T>(
   const length = Number(c.req.header('content-length') ?? Number.NaN);
   if (!Number.isSafeInteger(length)) return err(problem(411, 'length_required', 'Send a Content-Length.'));
   if (length > bytesMax) return err(problem(413, 'too_large', `A message may have at most ${bytesMax} bytes.`));
-  const body = (c.req.raw.body ?? new Blob([]).stream()) as ReadableStream<Uint8Array>;
+  const body = c.req.raw.body as ReadableStream<Uint8Array> | null;
   if (length <= HELD_BYTES_MAX) {
-    const held = await readLimited(body, HELD_BYTES_MAX);
+    const held = await readLimited(readUpload(body), HELD_BYTES_MAX);
     if (held.length !== length) return err(problem(400, 'invalid_request', 'The body has another length.'));
     return (await work({ message: openBytes(held), storedKey: null })).outcome;
   }
-  await storeRaw(c.env, key, inLargePieces(body), length);
+  await storeRaw(c.env, key, readUpload(body && inLargePieces(body)), length);
   const done = await memoryBudget.use(length, async () => {
     const message = await openStored(c.env, key);
     if (!message) throw new Error('a message that was just stored is missing');

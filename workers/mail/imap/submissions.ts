@@ -1,6 +1,7 @@
 /** `POST /v1/imap/submissions`: sends a raw message as it came, but for Bcc. */
 import { createHash, randomUUID } from 'node:crypto';
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import { HTTPException } from 'hono/http-exception';
 import type { DomainHour, Submitted } from '../../../durable-objects/mail/contract/outbox.ts';
 import type { UserPrincipal } from '../../identity/index.ts';
 import { type JsonApiEnv, jsonContent, problemResponses, rawBody, sendProblem } from '../../shared/json/json-api.ts';
@@ -80,6 +81,8 @@ export function addImapSubmissions(api: OpenAPIHono<JsonApiEnv>): void {
         }));
         return sent.ok ? c.json({ message_id: sent.value.messageId }, 202) : sendProblem(c, sent.error);
       } catch (error) {
+        // The client broke off.
+        if (error instanceof HTTPException) throw error;
         logError('submission_failed', error, { request_id: c.get('requestId') });
         return sendProblem(c, MAILBOX_UNAVAILABLE);
       }

@@ -22,7 +22,7 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json/json-api.ts';
-import { readLimited } from '../../shared/json/limited-body.ts';
+import { readLimited, readUpload } from '../../shared/json/limited-body.ts';
 import type { Problem } from '../../shared/json/problem.ts';
 import { ok, type Result } from '../../shared/pure/result.ts';
 import { readAsCaller } from '../routes/route.ts';
@@ -177,4 +177,4 @@ async function findCaller(
 }
 
 const readRequest = async (c: Context<JsonApiEnv>, bytesMax: number) =>
-  parseRequest(c.req.header('content-type') ?? '', await readLimited(c.req.raw.body, bytesMax));
+  parseRequest(c.req.header('content-type') ?? '', await readLimited(readUpload(c.req.raw.body), bytesMax));

@@ -12,6 +12,7 @@ import {
   rawBody,
   sendProblem,
 } from '../../shared/json/json-api.ts';
+import { readUpload } from '../../shared/json/limited-body.ts';
 import { problem } from '../../shared/json/problem.ts';
 import { readLimits } from '../bindings/account-limits.ts';
 import { deleteBlobs, putBlobStream, userPrefix } from '../bindings/blobs.ts';
@@ -214,8 +215,8 @@ function addUploads(api: OpenAPIHono<JsonApiEnv>): void {
         sizeBytes,
         r2Key: `${userPrefix(userId)}upload/${attachmentId}`,
       };
-      const body = c.req.raw.body ?? new Blob([]).stream();
-      await putBlobStream(c.env, upload.r2Key, body as ReadableStream<Uint8Array>, sizeBytes);
+      const body = c.req.raw.body as ReadableStream<Uint8Array> | null;
+      await putBlobStream(c.env, upload.r2Key, readUpload(body), sizeBytes);
       const stored = await own.value.ask((mailbox) => mailbox.insertUpload(upload));
       if (stored.ok) return c.json(toUploadJson(stored.value), 201);
       await deleteBlobs(c.env, [upload.r2Key]);

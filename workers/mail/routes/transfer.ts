@@ -12,6 +12,7 @@ import {
   sendProblem,
   unchecked,
 } from '../../shared/json/json-api.ts';
+import { readLimited, readUpload } from '../../shared/json/limited-body.ts';
 import { problem } from '../../shared/json/problem.ts';
 import type { Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
@@ -24,6 +25,7 @@ import { requireConfirmed, SESSION_ROUTE } from './confirmed.ts';
 import { openOwnMailbox, USER_ROUTE } from './route.ts';
 
 const EXPORTED_PER_PAGE = 50;
+const MESSAGE_TOO_LARGE = problem(413, 'too_large', `A message may have at most ${IMPORTED_MESSAGE_BYTES_MAX} bytes.`);
 const reportSchema = z
   .object({
     messages: z.int(),
@@ -81,7 +83,7 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       }
       const options = { folder: folder.folder_id, now: createClock(c.env)() };
       const type = (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
-      const body = c.req.raw.body ?? (new Blob([]).stream() as ReadableStream<Uint8Array>);
+      const body = readUpload(c.req.raw.body as ReadableStream<Uint8Array> | null);
       if (type === 'application/mbox') {
         const report = await importMbox(c.env, userId, body, options);
         return report.messages === 0 && report.size_bytes > 0 ? sendProblem(c, NO_MESSAGES) : c.json(report, 200);
@@ -89,13 +91,9 @@ export function addTransfer(api: OpenAPIHono<JsonApiEnv>): void {
       if (type !== 'message/rfc822') {
         return sendProblem(c, problem(415, 'unsupported_type', 'Send application/mbox or message/rfc822.'));
       }
-      if (Number(c.req.header('content-length') ?? 0) > IMPORTED_MESSAGE_BYTES_MAX) {
-        return sendProblem(
-          c,
-          problem(413, 'too_large', `A message may have at most ${IMPORTED_MESSAGE_BYTES_MAX} bytes.`),
-        );
-      }
-      const raw = new Uint8Array(await c.req.arrayBuffer());
+      const isTooLarge = Number(c.req.header('content-length') ?? 0) > IMPORTED_MESSAGE_BYTES_MAX;
+      const raw = isTooLarge ? null : await readLimited(body, IMPORTED_MESSAGE_BYTES_MAX);
+      if (raw === null || raw.length > IMPORTED_MESSAGE_BYTES_MAX) return sendProblem(c, MESSAGE_TOO_LARGE);
       return c.json(await importMessage(c.env, userId, raw, options), 200);
     },
   );

@@ -65,7 +65,7 @@ export interface ImportOptions {
 export async function importMbox(
   env: Env,
   userId: string,
-  body: ReadableStream<Uint8Array>,
+  body: AsyncIterable<Uint8Array>,
   options: ImportOptions,
 ): Promise<ImportReport> {
   const run = new ImportRun(env, userId, options);

@@ -9,7 +9,7 @@ import {
   sendProblem,
   unchecked,
 } from '../../../shared/json/json-api.ts';
-import { readLimited } from '../../../shared/json/limited-body.ts';
+import { readLimited, readUpload } from '../../../shared/json/limited-body.ts';
 import { problem } from '../../../shared/json/problem.ts';
 import { pump } from '../../routes/stored-bytes.ts';
 import { NOT_FOUND } from '../../schemas/errors.ts';
@@ -83,9 +83,9 @@ async function openBody(
   length: string | undefined,
 ): Promise<{ readonly sizeBytes: number; readonly source: AsyncIterable<Uint8Array> | Iterable<Uint8Array> } | null> {
   const sizeBytes = Number(length ?? Number.NaN);
-  const body = request.body as ReadableStream<Uint8Array> | null;
-  if (Number.isSafeInteger(sizeBytes)) return { sizeBytes, source: body ?? [] };
-  const held = await readLimited(body, HELD_UPLOAD_BYTES_MAX);
+  const source = readUpload(request.body as ReadableStream<Uint8Array> | null);
+  if (Number.isSafeInteger(sizeBytes)) return { sizeBytes, source };
+  const held = await readLimited(source, HELD_UPLOAD_BYTES_MAX);
   return held.length > HELD_UPLOAD_BYTES_MAX ? null : { sizeBytes: held.length, source: [held] };
 }
 

@@ -4,8 +4,8 @@ import type { ProblemCodeTable } from './entry.ts';
 export const SHARED_CODES = {
   bad_request: {
     statuses: [400],
-    meaning: 'The body is not valid JSON.',
-    action: 'Send valid JSON in UTF-8.',
+    meaning: 'The body is not valid JSON, or ended before all of it had arrived.',
+    action: 'Send valid JSON in UTF-8, or the upload again.',
   },
   invalid_cursor: {
     statuses: [400],
