@@ -11,6 +11,7 @@ export type WriteError =
   | ScoreError
   | SeasonError
   | { readonly kind: 'no_such_score' | 'no_season' }
+  | { readonly kind: 'board_limit_reached'; readonly boardsMax: number }
   | { readonly kind: 'too_many_points'; readonly pointsMax: number }
   | { readonly kind: 'too_much_data'; readonly bytesMax: number | null };
 

@@ -20,11 +20,14 @@ const RULES = { title: 'Level', sort: 'asc', operator: 'best', period: 'day', pu
 const ROOT = 'root-of-tests';
 const SHARDS = 3;
 
+/** The environment that answers calls. */
+let deployment: Env = env;
+
 async function call(method: string, path: string, body?: unknown, token = ROOT) {
   const headers = { 'content-type': 'application/json', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) };
   const ctx = createExecutionContext();
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-  const response = await requestApi(env, path, init, ctx);
+  const response = await requestApi(deployment, path, init, ctx);
   const text = await response.text();
   await waitOnExecutionContext(ctx);
   // biome-ignore lint/suspicious/noExplicitAny: each test asserts the members it needs
@@ -59,6 +62,7 @@ beforeEach(() => {
   (env as unknown as Record<string, string>).LEADERBOARD_SHARDS = String(SHARDS);
 });
 afterEach(() => {
+  deployment = env;
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
@@ -155,6 +159,20 @@ it('answers 429 beyond its rate, counts nothing then, and has more shards in its
   expect(await seasonOf(board)).toMatchObject({ season: expect.stringContaining('2051-03-11'), shards: SHARDS });
 });
 
+it('a board without an end has more shards after a reset', async () => {
+  const { prefix, token } = await furnish({ period: 'none' });
+  const board = `${prefix}1`;
+  const post = (points: number) => call('POST', `/v1/boards/${board}/scores`, { user_id: 'ada', points }, token);
+  expect((await post(7)).body.user_info).toMatchObject({ season: 'all', score: 7 });
+  const rules = { ...RULES, title: 'Level 1', period: 'none', shards: SHARDS };
+  expect((await call('PUT', `/v1/boards/${board}`, rules)).status).toBe(200);
+  const { season } = (await call('POST', `/v1/boards/${board}/reset`)).body;
+  vi.setSystemTime(Date.now() + 31_000);
+  expect((await post(9)).body.user_info).toMatchObject({ season, score: 9 });
+  const rows = await createSeasonStore(env.DIRECTORY).listAll((await findBoard(env, board))?.ref ?? '');
+  expect(rows.map(({ shards }) => shards).sort()).toEqual([1, SHARDS]);
+});
+
 it('an operator changes the shards of the next season; only boards with several are limited', async () => {
   const { prefix } = await furnish();
   const put = (name: string, rules = {}) => call('PUT', `/v1/boards/${prefix}${name}`, { ...RULES, ...rules });
@@ -169,6 +187,30 @@ it('an operator changes the shards of the next season; only boards with several 
   expect((await put('b', { shards: 2 })).body.code).toBe('too_many_boards');
   expect((await put('b')).body.shards).toBe(1);
   expect((await put('a', { title: 'As before' })).body.shards).toBe(4);
+});
+
+it('a deployment has so many boards, and one that is deleted makes room', async () => {
+  const { prefix, token } = await furnish();
+  const store = createBoardStore(env.DIRECTORY);
+  const post = (name: string) =>
+    call('POST', `/v1/boards/${prefix}${name}/scores`, { user_id: 'ada', points: 7 }, token);
+  const put = (name: string) => call('PUT', `/v1/boards/${prefix}${name}`, RULES);
+  // A count that another test had would hold for ten seconds.
+  vi.setSystemTime(Date.now() + 11_000);
+  deployment = { ...env, LEADERBOARD_BOARDS: String((await store.count()) + 2) };
+  expect([(await put('1')).status, (await post('2')).status]).toEqual([200, 200]);
+  const refused = await post('3');
+  expect([refused.status, refused.body.code]).toEqual([409, 'board_limit_reached']);
+  expect((await put('4')).body.code).toBe('board_limit_reached');
+  expect(await store.find(`${prefix}3`)).toBe(null);
+  // Boards that exist change and take posts as before.
+  expect([(await put('1')).status, (await post('2')).status]).toEqual([200, 200]);
+  expect((await call('DELETE', `/v1/boards/${prefix}1`)).status).toBe(204);
+  expect((await put('4')).status).toBe(200);
+  // A refused post does not count the boards again: a million of them would read as many rows as there are boards, each.
+  const counts = vi.spyOn(env.DIRECTORY, 'prepare');
+  for (let i = 0; i < 3; i++) expect((await post(`5-${i}`)).body.code).toBe('board_limit_reached');
+  expect(counts.mock.calls.filter(([query]) => /count\(/i.test(query))).toEqual([]);
 });
 
 it('a deleted name is free at once, and a post by an isolate that still has the old board counts in the new one', async () => {

@@ -49,6 +49,7 @@ const BAD: Record<string, readonly string[]> = {
   LIFECYCLE_DAY_SECONDS: ['0', '86401', 'a day'],
   ALLOW_SIGV2: ['1', 'no', 'TRUE'],
   LEADERBOARD_SHARDS: ['0', '257', 'many', '3.5'],
+  LEADERBOARD_BOARDS: ['0', '10000001', 'all'],
   LEADERBOARD_LOCATION: ['europe', 'WEUR', 'weur,eeur'],
   MAIL_DOMAINS: ['example.test;example.org', 'a b', '@example.test'],
   MAIL_HOSTNAME: ['smtp://mail.example'],

@@ -209,6 +209,7 @@ export const en: Texts = {
     no_logo: 'The board has no logo.',
     bad_logo: 'Choose a PNG or WebP of at most 1024 by 1024 pixels.',
     no_webhook: 'This board has no webhook.',
+    board_limit_reached: 'There are as many boards as possible. Delete one first.',
     too_many_boards: 'Too many boards have several shards. Delete one first.',
     unknown_player: 'This player has no score in this season.',
     unknown_season: 'This season does not exist.',

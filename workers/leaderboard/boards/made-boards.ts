@@ -5,6 +5,7 @@
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { type BoardRow, createBoardStore } from '../records/board-store.ts';
 import { createDeletedBoardStore } from '../records/deleted-board-store.ts';
+import { admitBoard } from './board-limit.ts';
 import { forgetBoard } from './boards.ts';
 
 const TITLE_CHARACTERS_MAX = 64;
@@ -21,20 +22,23 @@ export function toMadeRow(maker: BoardRow, board: string, id: string, now: numbe
   };
 }
 
+/** Why no board is made. */
+export type NotMade =
+  | { readonly kind: 'board_being_deleted' }
+  | { readonly kind: 'board_limit_reached'; readonly boardsMax: number };
+
 /**
  * Makes a board for its first post. If two posts come at once, one of them makes it.
  * @returns null if no board makes boards with such a name
  */
-export async function makeBoard(
-  env: Env,
-  name: string,
-  now: number,
-): Promise<Result<BoardRow, { readonly kind: 'board_being_deleted' }> | null> {
+export async function makeBoard(env: Env, name: string, now: number): Promise<Result<BoardRow, NotMade> | null> {
   const store = createBoardStore(env.DIRECTORY);
   const maker = await store.findMaker(name);
   if (maker === null) return null;
   const deleted = createDeletedBoardStore(env.DIRECTORY);
   if (await deleted.isOneOpen(name, now)) return err({ kind: 'board_being_deleted' });
+  const admitted = await admitBoard(env, now, false);
+  if (!admitted.ok) return admitted;
   const row = toMadeRow(maker, name, crypto.randomUUID().slice(0, 8), now);
   await deleted.adopt(name);
   await store.add(row);

@@ -52,6 +52,11 @@ export function createBoardStore(directory: D1Database) {
       return db.select().from(board).where(filter).orderBy(asc(board.board)).limit(limit);
     },
 
+    /** Counts the boards, except `default`. It reads a row for each. */
+    async count(): Promise<number> {
+      return (await db.select({ boards: count() }).from(board).where(isCreated).get())?.boards ?? 0;
+    },
+
     /** Counts the boards whose seasons have several shards, except `default`. */
     async countSharded(): Promise<number> {
       const isSharded = or(isNull(board.shards), gt(board.shards, 1));

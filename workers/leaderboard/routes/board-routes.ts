@@ -16,6 +16,7 @@ import {
 import { err, ok, type Result } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { deleteBoard } from '../boards/board-deletion.ts';
+import { admitBoard } from '../boards/board-limit.ts';
 import {
   type Board,
   DEFAULT_BOARD,
@@ -255,6 +256,8 @@ async function putBoard(
   const isNewlySharded = row.shards !== 1 && (known === null || known.shards === 1);
   if (isNewlySharded && (await store.countSharded()) >= SHARDED_BOARDS_MAX)
     return err({ kind: 'too_many_boards', boardsMax: SHARDED_BOARDS_MAX });
+  const admitted = known === null ? await admitBoard(env, wanted.createdAt, true) : ok(null);
+  if (!admitted.ok) return admitted;
   const written = await store.put(row, wanted.createdAt, wanted.createdAt + RULES_AFTER_MS);
   if (written.deletedAt !== null) return err({ kind: 'board_being_deleted' });
   const isSame = FIXED_RULES.every((name) => JSON.stringify(written[name]) === JSON.stringify(wanted[name]));

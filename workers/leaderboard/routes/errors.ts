@@ -49,6 +49,8 @@ export function toProblem(error: LeaderboardError): Problem {
       return toRuleProblem(error.kind);
     case 'too_many_boards':
       return problem(409, error.kind, `A deployment has at most ${error.boardsMax} boards with several shards.`);
+    case 'board_limit_reached':
+      return problem(409, error.kind, `The deployment has ${error.boardsMax} boards, as many as it may have.`);
     case 'board_being_deleted':
       return problem(
         409,

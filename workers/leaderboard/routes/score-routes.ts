@@ -18,7 +18,7 @@ import { type Problem, toProblemBody } from '../../shared/json/problem.ts';
 import { err } from '../../shared/pure/result.ts';
 import { createClock } from '../../shared/settings/clock.ts';
 import { DEFAULT_BOARD } from '../boards/boards.ts';
-import { makeBoard } from '../boards/made-boards.ts';
+import { makeBoard, type NotMade } from '../boards/made-boards.ts';
 import {
   BATCH_BODY_BYTES_MAX,
   batchSchemaOf,
@@ -102,13 +102,17 @@ async function writePosts(c: Context<JsonApiEnv>, updates: readonly SeasonUpdate
   if (name === undefined || !written.some(isUnknown) || !(await requireScope(c, 'boards:create')).ok) return written;
   const made = await makeBoard(c.env, name, createClock(c.env)());
   if (made === null) return written;
-  const refused = written.map((result) => (isUnknown(result) ? (made.ok ? null : UNAVAILABLE_NOW) : result));
+  const refused = written.map((result) => (isUnknown(result) ? (made.ok ? null : toNotMade(made.error)) : result));
   if (made.ok) await recordAudit(c, 'board.put', { type: 'board', id: name }, { title: made.value.title });
   return fillOpen<SeasonUpdate, WriteResult>(updates, refused, write);
 }
 
-/** The board of this name was deleted a moment ago, and a shard of it did not answer. A repeat succeeds in seconds. */
-const UNAVAILABLE_NOW: WriteResult = err({ kind: 'unavailable' });
+/**
+ * The result of a first post that makes no board. If the board of this name was deleted a moment ago, and a shard of it did not answer, a
+ * repeat succeeds in seconds.
+ */
+const toNotMade = (error: NotMade): WriteResult =>
+  err(error.kind === 'board_being_deleted' ? { kind: 'unavailable' } : error);
 
 /** The ids of a refused update, for its result. The update may be invalid, so its members are checked. */
 function idsOf(update: unknown): { user_id?: string; event_id?: string } {

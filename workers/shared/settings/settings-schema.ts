@@ -201,6 +201,14 @@ export const settingsSchema = z.object({
     fallback: 32,
     meaning: 'Shards of a new season. Existing seasons keep theirs.',
   }),
+  LEADERBOARD_BOARDS: number({
+    group: 'Leaderboard',
+    unit: 'boards',
+    min: 1,
+    max: 10_000_000,
+    fallback: 100_000,
+    meaning: 'Boards of the deployment beside `default`. A post or PUT that would make one more is refused.',
+  }),
   LEADERBOARD_LOCATION: choice(['', 'wnam', 'enam', 'sam', 'weur', 'eeur', 'apac', 'oc', 'afr', 'me'], {
     group: 'Leaderboard',
     fallback: '',

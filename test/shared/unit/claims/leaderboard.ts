@@ -45,6 +45,7 @@ export const LEADERBOARD: PageClaims = {
     `| shard | ${count(SHARD_PLAYERS)} players with the filter of 3.2 million events take 41 MiB of memory; the events of ${hours(protocol('EVENT_RETENTION_MS'))} hours are in SQLite |`,
     `| list with a silent shard | its players are in the top ${protocol('TOP_ENTRIES')} only |`,
     `| correction of a past season | the shard loads its index and writes its list again: ${Math.ceil(SHARD_PLAYERS / SEALED_PAGE) + 1} pages for ${count(SHARD_PLAYERS)} players |`,
+    `| boards beside \`default\` | ${count(defaultOf('LEADERBOARD_BOARDS'))} (\`LEADERBOARD_BOARDS\`), and those that other isolates make within ${seconds(numberOf('workers/leaderboard/boards/boards.ts', 'BOARD_KNOWN_MS'))} seconds |`,
     `| shards per season | \`LEADERBOARD_SHARDS\` (${SHARDS}), fixed when the season begins; ${SHARDS} are for 25 million players |`,
     `Above ${count(numberOf(`${OBJECTS}/domain/score-buckets.ts`, 'BUCKETS_MAX'))} different scores, the read of a rank`,
     // Guide

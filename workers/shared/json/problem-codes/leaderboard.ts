@@ -33,6 +33,11 @@ export const LEADERBOARD_CODES = {
     meaning: 'There are as many boards with several shards as possible.',
     action: 'Set `shards` to 1, or delete a board.',
   },
+  board_limit_reached: {
+    statuses: [409],
+    meaning: 'The deployment has as many boards as it may have. No board was made, and nothing was counted.',
+    action: 'Delete boards, or let the operator set `LEADERBOARD_BOARDS` higher.',
+  },
   no_webhook: { statuses: [404], meaning: 'The board has no webhook.', action: 'Set one with PUT.' },
   no_logo: {
     statuses: [404],
