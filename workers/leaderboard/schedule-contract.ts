@@ -2,9 +2,13 @@
 import { z } from '@hono/zod-openapi';
 import { isTimeZone, UNITS } from './domain/schedule.ts';
 
+/** The longest season has 1,000 months, so no season ends after the year 9999: labels of seasons have years of four digits. */
+const LATEST = Date.UTC(3000, 0);
+
 const timeSchema = z.iso
   .datetime({ offset: true })
   .refine((time) => Date.parse(time) % 1000 === 0, 'must be a whole second')
+  .refine((time) => Date.parse(time) < LATEST, 'must be before the year 3000')
   .openapi({ type: 'string', format: 'date-time' });
 
 /** Periods of a chosen length. */

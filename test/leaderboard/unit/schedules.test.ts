@@ -9,6 +9,7 @@ import {
   seasonAt,
   seasonNamed,
 } from '../../../workers/leaderboard/domain/season-name.ts';
+import { scheduleSchema } from '../../../workers/leaderboard/schedule-contract.ts';
 
 const REF = 'races.al.3f9c2d1e';
 const HOUR_MS = 3_600_000;
@@ -155,4 +156,10 @@ describe('a reset', () => {
     expect(parsePeriod('2026-11.20261220T100005Z')).toBeNull();
     expect(parsePeriod('2026-11.20261120T100005')).toBeNull();
   });
+});
+
+it('refuses times so late that a season would end after the year 9999, whose label no parser reads', () => {
+  const schedule = { every: 1_000, unit: 'month', time_zone: 'UTC', ends_at: null };
+  expect(scheduleSchema.safeParse({ ...schedule, starts_at: '9999-12-31T00:00:00Z' }).success).toBe(false);
+  expect(scheduleSchema.safeParse({ ...schedule, starts_at: '2999-12-31T00:00:00Z' }).success).toBe(true);
 });

@@ -131,6 +131,10 @@ const BAD: Record<string, readonly string[]> = {
 };
 
 describe('settings', () => {
+  it('let URLs that others chose reach other hosts of the zone only as everybody does, through Access and the firewall', () => {
+    expect(config.compatibility_flags).toContain('global_fetch_strictly_public');
+  });
+
   it('declare exactly the variables and secrets of wrangler.toml', () => {
     expect(Object.keys(config.vars).sort()).toEqual(namesOf(false).sort());
     expect(namesOf(true)).toEqual(expect.arrayContaining(config.secrets?.required ?? []));
