@@ -27,6 +27,8 @@ export interface Board {
   logo: string | null;
   /** Number of digits of a score that are decimals. */
   decimals: number;
+  /** Whether everyone may search its players by name. */
+  find_by_name: boolean;
 }
 
 let base = '/v1';
@@ -68,6 +70,10 @@ export const loadTop = (options: {
 
 export const loadPlayer = (userId: string, season: string | null) =>
   callJson<{ user_info: PlayerInfo }>(`${base}/scores/${encodeURIComponent(userId)}${query({ season })}`);
+
+/** Finds players whose names begin with this text, by name. */
+export const findByName = (name: string, season: string | null) =>
+  callJson<TopList>(`${base}/players${query({ name, season })}`);
 
 export const loadNeighbors = (userId: string, season: string | null) =>
   callJson<{ data: Standing[] }>(

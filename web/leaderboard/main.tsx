@@ -1,5 +1,5 @@
 /** `/_/leaderboard`: the live board, a player with neighbours, past seasons, the distribution of scores. */
-import { type FormEvent, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { BoardLogo } from '../shared/board-logo.tsx';
 import { formatDateTime } from '../shared/format.ts';
 import { go, toHash, useRoute } from '../shared/hash-route.ts';
@@ -19,6 +19,7 @@ import {
 import { Countdown } from './countdown.tsx';
 import { Distribution } from './distribution.tsx';
 import { EmbedBuilder } from './embed-builder.tsx';
+import { FindPlayer } from './find-player.tsx';
 import './leaderboard.css';
 import { fill, plural } from '../shared/texts/index.ts';
 import { live } from './live.ts';
@@ -45,22 +46,6 @@ function LiveBadge() {
   );
 }
 
-function FindPlayer({ onFind }: { onFind: (userId: string) => void }) {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const userId = String(new FormData(event.currentTarget).get('user_id') ?? '').trim();
-    if (userId) onFind(userId);
-  };
-  return (
-    <search>
-      <form className="row" onSubmit={submit}>
-        <input name="user_id" type="search" aria-label={t.findPlayer} placeholder={t.findPlayer} maxLength={64} />
-        <button type="submit">{t.find}</button>
-      </form>
-    </search>
-  );
-}
-
 /** Button that opens the player that the visitor marked as their own. */
 function MyRank({ onFind }: { onFind: (userId: string) => void }) {
   const userId = useStore(me, (state) => state.userId);
@@ -76,6 +61,27 @@ const firstScore = (board: string | null) =>
   `curl ${location.origin}/v1/${board ? `boards/${board}/` : ''}scores -H "Authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '{"user_id":"ada","user_name":"Ada","points":3}'`;
 
 type Visit = Partial<Record<'board' | 'season' | 'player' | 'rank', string | null>>;
+
+/** Chooses another board, if there is one. */
+function BoardSelect({ board, boards }: { board: string | null; boards: readonly Board[] }) {
+  const mainBoard = boards.find((one) => one.board === 'default');
+  const others = boards.filter((one) => one !== mainBoard);
+  if (others.length === 0) return null;
+  return (
+    <label className="season">
+      <span className="visually-hidden">{t.board}</span>
+      <select value={board ?? ''} onChange={(event) => go(toHash([], { board: event.target.value || undefined }))}>
+        <option value="">{(mainBoard && titleOf(mainBoard)) ?? t.defaultBoard}</option>
+        {others.map((one) => (
+          <option key={one.board} value={one.board}>
+            {one.title}
+          </option>
+        ))}
+        {board && !others.some((one) => one.board === board) && <option value={board}>{board}</option>}
+      </select>
+    </label>
+  );
+}
 
 function BoardPage({ board, boards }: { board: string | null; boards: readonly Board[] }) {
   const { query } = useRoute();
@@ -102,8 +108,6 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
   const shown = top?.season ?? season;
   const shownBoard = boards.find((one) => one.board === (board ?? 'default'));
   const title = shownBoard ? titleOf(shownBoard) : board;
-  const mainBoard = boards.find((one) => one.board === 'default');
-  const others = boards.filter((one) => one !== mainBoard);
   const period = shown ? describeSeason(shown) : t.title;
   return (
     <>
@@ -122,23 +126,7 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
           </div>
           {season === null && <LiveBadge />}
           <MyRank onFind={(userId) => visit({ player: userId })} />
-          {others.length > 0 && (
-            <label className="season">
-              <span className="visually-hidden">{t.board}</span>
-              <select
-                value={board ?? ''}
-                onChange={(event) => go(toHash([], { board: event.target.value || undefined }))}
-              >
-                <option value="">{(mainBoard && titleOf(mainBoard)) ?? t.defaultBoard}</option>
-                {others.map((one) => (
-                  <option key={one.board} value={one.board}>
-                    {one.title}
-                  </option>
-                ))}
-                {board && !others.some((one) => one.board === board) && <option value={board}>{board}</option>}
-              </select>
-            </label>
-          )}
+          <BoardSelect board={board} boards={boards} />
           <label className="season">
             <span className="visually-hidden">{t.season}</span>
             <select value={season ?? ''} onChange={(event) => visit({ season: event.target.value || null })}>
@@ -211,7 +199,13 @@ function BoardPage({ board, boards }: { board: string | null; boards: readonly B
             )}
           </div>
           <aside className="stack-large side">
-            <FindPlayer onFind={(userId) => visit({ player: userId })} />
+            <FindPlayer
+              key={season}
+              season={season}
+              hasNames={shownBoard?.find_by_name === true}
+              here={playerId}
+              onFind={(userId) => visit({ player: userId })}
+            />
             <Player
               {...player}
               onPick={(userId) => visit({ player: userId })}
@@ -236,6 +230,14 @@ function LeaderboardPage() {
       () => undefined,
     );
   }, []);
+  useEffect(() => {
+    // The list has the first boards only, so a board that it lacks is read by itself.
+    if (board === null || boards.length === 0 || boards.some((one) => one.board === board)) return;
+    loadBoard(board).then(
+      (one) => setBoards((all) => [...all, one]),
+      () => undefined,
+    );
+  }, [board, boards]);
   openBoard(board);
   showDecimals(boards.find((one) => one.board === (board ?? 'default'))?.decimals ?? 0);
   return <BoardPage key={board} board={board} boards={boards} />;

@@ -1,5 +1,6 @@
-/** Finds a player of a leaderboard, and corrects the score, hides or erases the player. */
+/** Finds a player of a leaderboard by id or name, and corrects the score, hides or erases the player. */
 import { type FormEvent, useState } from 'react';
+import type { Page } from '../shared/api.ts';
 import { formatCount } from '../shared/format.ts';
 import { fill } from '../shared/texts/index.ts';
 import { operatorTexts } from '../shared/texts/operator.ts';
@@ -20,6 +21,13 @@ interface Player {
 interface Found {
   player: Player;
   path: string;
+}
+/** Players whose names begin with a text. */
+interface Names {
+  name: string;
+  players: Player[];
+  /** Path of a player's score in the board and season of the search. @param id the encoded player id */
+  pathOf: (id: string) => string;
 }
 
 function CorrectionForm({
@@ -81,22 +89,57 @@ function CorrectionForm({
   );
 }
 
+function NamesFound({ names: { name, players, pathOf }, onPick }: { names: Names; onPick: (path: string) => void }) {
+  if (players.length === 0) return <p role="status">{fill(t.noName, { name })}</p>;
+  return (
+    <ul className="plain-lines" aria-label={t.namesFound}>
+      {players.map((player) => (
+        <li key={player.user_id} className="row wrap">
+          <span className="grow">
+            <strong dir="auto">{player.user_name || player.user_id}</strong>{' '}
+            <code className="muted">{player.user_id}</code>
+          </span>
+          <button
+            type="button"
+            className="quiet small"
+            onClick={() => onPick(pathOf(encodeURIComponent(player.user_id)))}
+          >
+            {t.choose}
+            <span className="visually-hidden"> {player.user_name || player.user_id}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** Results in quarantine, and corrections of players. @param main title of the default board. */
 export function Corrections({ main, boards }: { main: string; boards: readonly Board[] }) {
   const [found, setFound] = useState<Found | null>(null);
-  const find = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const textOf = (name: string) => encodeURIComponent(String(form.get(name)).trim());
-    const board = textOf('board');
-    const season = textOf('season');
-    const path = `${board ? `/v1/boards/${board}` : '/v1'}/scores/${textOf('player')}${season ? `?season=${season}` : ''}`;
+  const [names, setNames] = useState<Names | null>(null);
+  const open = (path: string) =>
     requestJson<{ user_info: Player }>(path).then(
       ({ user_info }) => setFound({ player: user_info, path }),
       (error: unknown) => {
         setFound(null);
         showError(error);
       },
+    );
+  const find = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget, (event.nativeEvent as SubmitEvent).submitter);
+    const textOf = (name: string) => encodeURIComponent(String(form.get(name)).trim());
+    const board = textOf('board');
+    const season = textOf('season');
+    const base = board ? `/v1/boards/${board}` : '/v1';
+    const player = textOf('player');
+    const pathOf = (id: string) => `${base}/scores/${id}${season ? `?season=${season}` : ''}`;
+    setNames(null);
+    if (!form.has('by_name')) return void open(pathOf(player));
+    setFound(null);
+    requestJson<Page<Player>>(`${base}/players?name=${player}${season ? `&season=${season}` : ''}`).then(
+      ({ data }) => setNames({ name: decodeURIComponent(player), players: data, pathOf }),
+      showError,
     );
   };
   return (
@@ -126,7 +169,12 @@ export function Corrections({ main, boards }: { main: string; boards: readonly B
             <input name="season" placeholder="2026-11" spellCheck={false} />
           </label>
           <button type="submit">{t.find}</button>
+          <button type="submit" name="by_name" value="1">
+            {t.searchNames}
+          </button>
         </form>
+        <p className="muted small">{t.searchNamesAbout}</p>
+        {names && <NamesFound names={names} onPick={open} />}
         {found && (
           <CorrectionForm found={found} onDone={(player) => setFound(player && { player, path: found.path })} />
         )}

@@ -88,6 +88,55 @@ describe.skipIf(!hasChromium)('the boards of the leaderboard', () => {
     await page.context().close();
   });
 
+  it('finds players by name: everyone on a board that allows it, operators on every board', async () => {
+    const id = `names-${crypto.randomUUID().slice(0, 8)}`;
+    const rules = { title: `Names ${id}`, sort: 'desc', operator: 'best', period: 'none', public: true };
+    expect((await stage.server.call('PUT', `/v1/boards/${id}`, { ...rules, find_by_name: true })).status).toBe(200);
+    const updates = [
+      { user_id: 'u1', user_name: 'Grace Hopper', points: 7 },
+      { user_id: 'u2', user_name: 'Gracia', points: 9 },
+      { user_id: 'u3', user_name: 'Linus', points: 8 },
+    ];
+    await stage.server.call('POST', `/v1/boards/${id}/scores/batch`, { updates }, gameToken);
+    expect((await stage.server.call('PUT', '/v1/boards/a-first', { ...rules, title: 'First' })).status).toBe(200);
+    const { page, troubles } = await openTab(stage.browser);
+    // With more boards than a page of the list has, the list lacks this one.
+    await page.route('**/v1/boards?limit=200', (route) =>
+      route.continue({ url: `${stage.server.url}/v1/boards?limit=1` }),
+    );
+    await page.goto(`${stage.server.url}/_/leaderboard#/?board=${id}`);
+    await page.getByRole('heading', { name: rules.title }).waitFor();
+    const field = page.getByLabel('Find a player by name or id');
+    await field.fill('grac');
+    await page.keyboard.press('Enter');
+    const list = page.getByRole('table', { name: 'Players found' });
+    await eventually(() => list.locator('.name').allInnerTexts()).toEqual(['Grace Hopper', 'Gracia']);
+    await expectAccessible(page);
+    await list.getByRole('button', { name: 'Grace Hopper' }).click();
+    await page.getByRole('region', { name: 'Player', exact: true }).getByText('#3').waitFor();
+    await field.fill('no body');
+    await page.keyboard.press('Enter');
+    await page.getByText('No name in this season begins with “no body”.').waitFor();
+    await field.fill('u3');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Player', exact: true }).getByRole('heading', { name: 'Linus' }).waitFor();
+    expect((await stage.server.call('PUT', `/v1/boards/${id}`, rules)).status).toBe(200);
+    await page.reload();
+    await page.getByLabel('Find a player by id').waitFor();
+    await page.evaluate((token) => sessionStorage.setItem('tessera.operator.token', token), stage.server.rootToken);
+    await page.unrouteAll();
+    await page.goto(`${stage.server.url}/_/operator#/boards`);
+    const corrections = page.getByRole('region', { name: 'Correct a score' });
+    await corrections.getByLabel('Board').selectOption(rules.title);
+    await corrections.getByLabel('Player id or beginning of a name').fill('GRACI');
+    await corrections.getByRole('button', { name: 'Search names' }).click();
+    await corrections.getByRole('button', { name: 'Choose Gracia' }).click();
+    await corrections.getByText('Gracia has 9 points, rank 1.').waitFor();
+    await expectAccessible(page);
+    expect(troubles).toEqual([]);
+    await page.context().close();
+  });
+
   it('builds the code of an embedded board with a preview, and copies it', async () => {
     const { page, troubles } = await openTab(stage.browser, { colorScheme: 'light' });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
