@@ -1599,7 +1599,7 @@ export interface Message {
   delivered_to: string | null;
   body: string;
   html: string | null;
-  /** Present if the bodies are too long for one answer: `body` is cut, and `html` is null. `…/raw` has all bytes. */
+  /** Present if the bodies are too long to be shown whole: `body` is cut, and `html` is null. `…/raw` has all bytes. */
   is_truncated?: true;
   headers: {
     message_id: string | null;

@@ -62,3 +62,17 @@ it('forgets old deletions, and then knows that a program must compare all cards'
   const { changes } = value(await mailbox.listCardChanges({ state: state - 1, name: '' }, bounds));
   expect(changes).toMatchObject([{ name: 'gone', isDeleted: true }]);
 });
+
+it('keeps a card without an address byte for byte while contacts are made, changed and deleted in the app', async () => {
+  const mailbox = await open();
+  const vcard =
+    'BEGIN:VCARD\r\nVERSION:3.0\r\nUID:phone\r\nFN:Only Phone\r\nN:Phone;Only;;;\r\nTEL:+49 30 1234\r\nEND:VCARD\r\n';
+  value(await mailbox.saveCard({ name: 'phone', vcard }, ANY));
+  const fields = { name: 'Only Phone', email: 'one@far.test', note: '' };
+  const { contactId } = value(await mailbox.insertContact(fields));
+  value(await mailbox.replaceContact(contactId, { ...fields, email: 'two@far.test' }));
+  expect(await listed(mailbox)).toEqual(['two@far.test Only Phone']);
+  value(await mailbox.deleteContact(contactId));
+  const { cards } = value(await mailbox.listCards('', { limit: 500, bytesMax: 1e6 }));
+  expect(cards.map((card) => [card.name, card.vcard])).toEqual([['phone', vcard]]);
+});

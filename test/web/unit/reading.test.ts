@@ -219,8 +219,9 @@ describe('the list', () => {
 describe('the labels of a message', () => {
   it('leave out the marks that mail programs keep as keywords, and keep the tags of a person', () => {
     const marks = ['$mdnsent', '$junk', '$notjunk', 'junk', 'nonjunk', 'notjunk', '$unsubscribed', '$label12'];
+    const asWritten = ['$Junk', 'Junk', 'NonJunk', '$NotJunk', '$Phishing', 'NotJunk', '$MDNSent'];
     const tags = ['$label1', '$label5', 'junkyard', 'work', '5$'];
-    expect(toShownLabels([...marks, ...tags])).toEqual(tags);
+    expect(toShownLabels([...marks, ...asWritten, ...tags, '$Label2'])).toEqual([...tags, '$Label2']);
   });
 });
 

@@ -11,9 +11,9 @@ export const UNSUBSCRIBED_LABEL = '$unsubscribed';
 
 /**
  * Marks that mail programs keep as keywords, such as `$mdnsent`, and what their own spam filters said. They are no labels to a person.
- * Thunderbird's tags `$label1` to `$label5` are.
+ * Thunderbird's tags `$label1` to `$label5` are. Imported ones have capitals, as in `NonJunk`.
  */
-const isOfProgram = (name: string): boolean => /^(?:\$(?!label\d$)|(?:non|not)?junk$)/.test(name);
+const isOfProgram = (name: string): boolean => /^(?:\$(?!label\d$)|(?:(?:non|not)-?)?junk$)/i.test(name);
 
 /** Filters the labels that the page lists. The mark that the server sets itself is shown in words beside the sender instead. */
 export const toShownLabels = (names: readonly string[]): string[] => names.filter((name) => !isOfProgram(name));

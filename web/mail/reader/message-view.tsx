@@ -11,7 +11,7 @@ import { showError } from '../../shared/toasts.tsx';
 import { continueDraft, startReply } from '../compose/compose-state.ts';
 import { cancelAndEdit } from '../compose/sending.ts';
 import { describeAddress, formatAddresses } from '../model/addresses.ts';
-import type { Address, Delivery, Message } from '../model/api.ts';
+import { type Address, type Delivery, type Message, rawPath } from '../model/api.ts';
 import { useMaskedOf } from '../model/masked.ts';
 import { session } from '../model/session.ts';
 import { Attachments } from './attachments.tsx';
@@ -173,7 +173,14 @@ const Notes = ({ message }: { message: Message }) => (
   <>
     <MaskedNote message={message} />
     {message.importance === 'high' && <p className="badge warn">{t.highImportance}</p>}
-    {message.is_truncated && <p className="badge warn">{t.cutShort}</p>}
+    {message.is_truncated && (
+      <p className="row wrap">
+        <span className="badge warn">{t.cutShort}</span>
+        <a href={rawPath(message.id)} download={`${message.id}.eml`}>
+          {t.download}
+        </a>
+      </p>
+    )}
   </>
 );
 

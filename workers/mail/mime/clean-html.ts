@@ -15,11 +15,12 @@ import {
   LINK_SCHEMES,
   REMOVED_ELEMENTS,
 } from '../domain/html-rules.ts';
+import { toPlainText } from '../domain/plain-text.ts';
 import { showRemoteImages } from '../domain/remote-images.ts';
 
 /**
- * Maximum length of HTML that is cleaned. Longer HTML is not shown, only its text. Cleaning takes time and memory in proportion to
- * the length.
+ * Maximum length of HTML that is cleaned. Longer HTML is not shown, only the text of its beginning. Cleaning takes time and memory in
+ * proportion to the length.
  */
 export const HTML_LENGTH_MAX = 5_000_000;
 
@@ -72,6 +73,26 @@ export function cleanHtml(html: string): string | null {
   return html.length > HTML_LENGTH_MAX ? null : sanitizeHtml(html, OPTIONS);
 }
 
+/** Converts the beginning of HTML that is too long to be cleaned to plain text. */
+export const readBeginning = (html: string): string =>
+  toPlainText(sanitizeHtml(withoutData(html).slice(0, HTML_LENGTH_MAX), OPTIONS));
+
+/**
+ * Leaves out `data:` addresses: embedded pictures, which are often most of a long message. A regular expression with a repetition
+ * would exceed the stack.
+ */
+function withoutData(html: string): string {
+  const end = /["'<>\s)]/g;
+  const kept: string[] = [];
+  let from = 0;
+  for (let at = html.indexOf('data:'); at >= 0; at = html.indexOf('data:', from)) {
+    kept.push(html.slice(from, at));
+    end.lastIndex = at;
+    from = end.exec(html)?.index ?? html.length;
+  }
+  return kept.join('') + html.slice(from);
+}
+
 const DRAFT_OPTIONS: sanitizeHtml.IOptions = { ...OPTIONS, allowedClasses: { div: [...DRAFT_CLASSES] } };
 const VOID_END = /<((?:br|col|hr|img|wbr)\b[^<>]*) \/>/g;
 
@@ -84,5 +105,4 @@ export function cleanDraftHtml(html: string): string {
   return showRemoteImages(sanitizeHtml(html, DRAFT_OPTIONS)).replaceAll(VOID_END, '<$1>');
 }
 
-export { toPlainText } from '../domain/plain-text.ts';
-export { showRemoteImages };
+export { showRemoteImages, toPlainText };

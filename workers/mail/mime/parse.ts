@@ -11,10 +11,11 @@ import type {
   RawRange,
 } from '../../../durable-objects/mail/contract/delivered-message.ts';
 import { cleanFileName, makeNamesUnique } from '../domain/attachment-name.ts';
+import { cutText } from '../domain/cut-text.ts';
 import { decodeWords } from '../domain/encoded-words.ts';
 import { cleanLine, parseAddressList } from './addresses.ts';
 import { type BodyParts, chooseBodyParts } from './body-parts.ts';
-import { cleanHtml, toPlainText } from './clean-html.ts';
+import { cleanHtml, readBeginning, toPlainText } from './clean-html.ts';
 import { decompressRtf } from './compressed-rtf.ts';
 import { decodeContent } from './content-decoding.ts';
 import type { Cut } from './lean-reader.ts';
@@ -127,9 +128,14 @@ async function openWinmail(
 /** @returns the texts of winmail.dat, for a message that has no text of its own. */
 function toWinmailTexts(winmail: readonly TnefContent[]): { text: string; html: string | null } {
   const content = winmail.find(({ text, html }) => text !== null || html !== null);
-  const html = content?.html ? (cleanHtml(content.html) ?? '') : '';
-  const text = content?.text?.replace(/\r\n/g, '\n') ?? toPlainText(html);
-  return { text: toStorable(text), html: html.trim() === '' ? null : toStorable(html) };
+  const written = content?.html ?? '';
+  const cleaned = cleanHtml(written);
+  const html = cleaned ?? '';
+  const text = content?.text?.replace(/\r\n/g, '\n') ?? (cleaned === null ? readBeginning(written) : toPlainText(html));
+  return {
+    text: toStorable(cleaned === null ? cutText(text) : text),
+    html: html.trim() === '' ? null : toStorable(html),
+  };
 }
 
 /** Lists the files of winmail.dat. Includes its formatted text (RTF) if it has no other text. */
@@ -150,20 +156,19 @@ function toTexts({ text, html }: BodyParts): { text: string; html: string | null
   const read = new Map([...text, ...(isHtml ? html : [])].map((part) => [part, readText(part)]));
   const textOf = (part: MimePart) => read.get(part)?.text ?? '';
   const cleaned = new Map(
-    [...read.keys()].map((part) => [
-      part,
-      part.type === 'text/html' || isHtml
-        ? cleanHtml(part.type === 'text/html' ? textOf(part) : toHtml(textOf(part)))
-        : null,
-    ]),
+    [...read.keys()]
+      .filter((part) => part.type === 'text/html' || isHtml)
+      .map((part) => [part, cleanHtml(part.type === 'text/html' ? textOf(part) : toHtml(textOf(part)))]),
   );
-  const plain = text
-    .map((part) => (part.type === 'text/html' ? toPlainText(cleaned.get(part) ?? '') : endLine(textOf(part))))
-    .join('\n');
+  const toPlain = (part: MimePart) => {
+    const html = cleaned.get(part) ?? null;
+    return html === null ? readBeginning(textOf(part)) : toPlainText(html);
+  };
+  const plain = text.map((part) => (part.type === 'text/html' ? toPlain(part) : endLine(textOf(part)))).join('\n');
   const shown = isHtml ? html.map((part) => cleaned.get(part) ?? '').join('\n') : '';
-  const found = plain.trim() === '' && shown !== '' ? toPlainText(shown) : plain;
+  const found = plain.trim() === '' && isHtml ? html.map(toPlain).join('\n') : plain;
   return {
-    text: toStorable(found),
+    text: toStorable([...cleaned.values()].includes(null) ? cutText(found) : found),
     html: shown.trim() === '' ? null : toStorable(shown),
     files: [...read.values()].flatMap(({ files }) => files),
   };

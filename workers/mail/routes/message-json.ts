@@ -10,6 +10,7 @@ import type {
 
 import { ANSWER_BYTES_MAX, measureJson } from '../../shared/pure/request-budget.ts';
 import { getBlob } from '../bindings/blobs.ts';
+import { isCutText } from '../domain/cut-text.ts';
 import { readListId } from '../domain/list-query.ts';
 import { toFlagJson } from '../domain/message-flags.ts';
 import { isDelayed } from '../domain/recipient-state.ts';
@@ -80,7 +81,7 @@ export async function toMessageJson(
     delivered_to: message.headers.findLast(({ name }) => name === HIDDEN_RECIPIENT)?.value ?? null,
     body,
     html,
-    ...(body === text && html === shownHtml ? {} : { is_truncated: true }),
+    ...(body === text && html === shownHtml && !isCutText(text) ? {} : { is_truncated: true }),
     headers: {
       message_id: message.headerMessageId,
       in_reply_to: message.inReplyTo,

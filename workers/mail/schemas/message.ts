@@ -99,7 +99,7 @@ export const messageSchema = z
     html: z.string().nullable(),
     is_truncated: z.literal(true).optional().openapi({
       description:
-        'Present if the bodies are too long for one answer: `body` is cut, and `html` is null. `…/raw` has all bytes.',
+        'Present if the bodies are too long to be shown whole: `body` is cut, and `html` is null. `…/raw` has all bytes.',
     }),
     headers: z.object({
       message_id: z.string().nullable(),
