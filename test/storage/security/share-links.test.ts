@@ -188,6 +188,9 @@ describe('the end of a link', () => {
     ];
     await server.call('DELETE', `/v1/me/access-keys/${first.accessKeyId}`, undefined, user.token);
     expect((await open(byFirst.url)).status).toBe(200);
+    // A token of anybody does not stand for the key that is gone.
+    const token = { name: 'of another', scopes: ['scores:write'] };
+    expect((await server.call('POST', '/v1/iam/tokens', token)).status).toBe(201);
     const body = { password: 'correct horse battery', new_password: 'staple of the horse' };
     expect((await server.call('POST', '/v1/me/password', body, user.token)).status).toBe(204);
     expect([(await open(byFirst.url)).status, (await open(bySecond.url)).status]).toEqual([404, 200]);

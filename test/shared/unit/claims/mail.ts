@@ -63,6 +63,7 @@ export const MAIL: PageClaims = {
     `| inline attachment in JSON | ${mib(numberOf(`${WORKER}/outbound/submission/attached-files.ts`, 'INLINE_FILE_BYTES_MAX'))} MiB; upload larger files |`,
     `| recipients in a list of messages | ${count(numberOf(`${MAILBOX}/messages/message-read-store.ts`, 'LISTED_RECIPIENTS_LENGTH_MAX'))} characters; the message itself has up to ${count(parse('ADDRESSES_MAX'))} addresses and ${count(parse('ADDRESSES_LENGTH_MAX'))} characters per field, its raw bytes all |`,
     `| bodies of a message in JSON | ${mb(numberOf('workers/shared/pure/request-budget.ts', 'ANSWER_BYTES_MAX') - numberOf(`${WORKER}/routes/message-json.ts`, 'FIELDS_BYTES'))} MB; beyond it`,
+    `So is a message with HTML of more than ${mb(numberOf(`${WORKER}/mime/clean-html.ts`, 'HTML_LENGTH_MAX'))} million characters: \`body\` has at most ${count(numberOf(`${WORKER}/domain/cut-text.ts`, 'SHOWN_LENGTH_MAX'))} characters of its text`,
     `| page of a thread | ${mb(numberOf(`${MAILBOX}/messages/message-read-store.ts`, 'THREAD_BYTES_MAX'))} MB; a message with a body over ${mb(numberOf(`${WORKER}/inbound/process/delivery.ts`, 'INLINE_TEXT_BYTES_MAX'))} MB is alone on its page |`,
     `| text of a message | over ${mib(numberOf(`${WORKER}/mime/lean-reader.ts`, 'LEAN_BYTES_MAX'))} MiB it is kept with a note and marked "not scanned" |`,
     `| scanning | an isolate scans ${mib(numberOf(`${WORKER}/mime/memory-budget.ts`, 'BUDGET_BYTES'))} MiB of mail at once; more waits |`,
